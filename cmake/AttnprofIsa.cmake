@@ -1,0 +1,25 @@
+# attnprof_add_isa_sources(TARGET FILE...): compiles the files once per instruction set, each time in a namespace of its
+# own (ATTNPROF_ISA), so that one binary runs on every machine and picks the widest set at start.
+# -march=native is never used: it is not portable, and g++ 12 then tunes AVX-512 machines down to 256-bit vectors.
+set(ATTNPROF_ISA_NAMES baseline)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  list(APPEND ATTNPROF_ISA_NAMES avx2 avx512)
+endif()
+set(ATTNPROF_ISA_FLAGS_baseline "")
+set(ATTNPROF_ISA_FLAGS_avx2 -march=x86-64-v3 -mtune=generic)
+set(ATTNPROF_ISA_FLAGS_avx512 -march=x86-64-v4 -mtune=generic -mprefer-vector-width=512)
+
+function(attnprof_add_isa_sources target)
+  foreach(isa ${ATTNPROF_ISA_NAMES})
+    add_library(${target}_${isa} OBJECT ${ARGN})
+    target_link_libraries(${target}_${isa} PRIVATE attnprof_options OpenMP::OpenMP_CXX)
+    # -O3 in every configuration: an unoptimised kernel measures itself, and the development build checks warnings.
+    target_compile_options(${target}_${isa} PRIVATE ${ATTNPROF_ISA_FLAGS_${isa}} -O3 -fno-math-errno -fno-trapping-math)
+    target_compile_definitions(${target}_${isa} PRIVATE ATTNPROF_ISA=${isa})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${isa}>)
+  endforeach()
+  list(JOIN ATTNPROF_ISA_NAMES "," names)
+  if("avx512" IN_LIST ATTNPROF_ISA_NAMES)
+    target_compile_definitions(${target} PRIVATE ATTNPROF_HAS_X86_ISAS=1)
+  endif()
+endfunction()
