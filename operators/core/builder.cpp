@@ -1,0 +1,151 @@
+#include "operators/core/builder.hpp"
+
+#include <fmt/format.h>
+#include <utility>
+
+namespace attnprof::operators {
+namespace {
+
+void require(bool condition, std::string_view op, const View& a, const View& b) {
+  if (!condition) {
+    throw Error(ErrorKind::kInternal, fmt::format("{}: shapes {} and {} do not fit", op, a.shape(), b.shape()));
+  }
+}
+
+} // namespace
+
+GraphBuilder::Scope::Scope(GraphBuilder& builder, const std::string& name)
+    : builder_(builder), length_(builder.scope_.size()) {
+  builder.scope_ += name + "/";
+}
+GraphBuilder::Scope::~Scope() { builder_.scope_.resize(length_); }
+
+View GraphBuilder::add(const std::string& name, const Extents& dims, TensorRole role) {
+  Tensor tensor;
+  tensor.name = name.empty() ? fmt::format("t{}", graph_.tensors.size()) : name;
+  tensor.dims = dims;
+  tensor.dtype = dtype_;
+  tensor.role = role;
+  (void)tensor.bytes(); // refuses sizes that do not fit 64 bits here, where the tensor is named
+  graph_.tensors.push_back(std::move(tensor));
+  return dense_view(static_cast<TensorId>(graph_.tensors.size() - 1), dims);
+}
+
+View GraphBuilder::weight(const std::string& name, const Extents& dims) {
+  return add(weight_prefix_ + name, dims, TensorRole::kWeight);
+}
+
+View GraphBuilder::cache(const std::string& name, const Extents& dims, std::int64_t past_len) {
+  const View view = add(weight_prefix_ + name, dims, TensorRole::kCache);
+  graph_.tensors.back().position = past_len;
+  return view;
+}
+
+View GraphBuilder::rope_table(std::int64_t tokens, std::int64_t head_dim, std::int64_t first_position) {
+  // One table serves all blocks: frameworks keep it as a buffer.
+  const std::string name = fmt::format("rope_{}_{}_{}", tokens, head_dim, first_position);
+  if (const TensorId found = graph_.find(name); found >= 0) {
+    return dense_view(found, graph_.tensor(found).dims);
+  }
+  const View view = add(name, {tokens, head_dim}, TensorRole::kConstant);
+  Tensor& tensor = graph_.tensors.back();
+  tensor.dtype = DType::kF32;
+  tensor.fill = Fill::kRopeTable;
+  tensor.position = first_position;
+  return view;
+}
+
+void GraphBuilder::mark_output(const View& view, const std::string& name) {
+  Tensor& tensor = graph_.tensors[static_cast<std::size_t>(view.tensor)];
+  tensor.role = TensorRole::kOutput;
+  tensor.name = name;
+}
+
+std::string GraphBuilder::set_weight_prefix(std::string prefix) { return std::exchange(weight_prefix_, std::move(prefix)); }
+
+void GraphBuilder::push(const std::string& leaf, Primitive primitive) {
+  graph_.ops.push_back({scope_ + leaf, std::move(primitive)});
+}
+
+View GraphBuilder::matmul(const std::string& leaf, const View& a, const View& b, const MatMulOptions& options) {
+  require(a.rank() == b.rank() && a.dims.back() == b.dims.back(1), "matmul", a, b);
+  Extents dims = a.dims;
+  dims[dims.size() - 1] = b.dims.back();
+  for (std::size_t i = 0; i + 2 < a.rank(); ++i) {
+    require(a.dims[i] == b.dims[i], "matmul", a, b);
+  }
+  const View c = temporary(dims);
+  push(leaf, MatMul{a, b, c, options.mask, options.mask_axes, {}});
+  return c;
+}
+
+View GraphBuilder::softmax(const std::string& leaf, const View& x) {
+  const View y = temporary(x.dims);
+  push(leaf, Softmax{x, y});
+  return y;
+}
+
+View GraphBuilder::pointwise(const std::string& leaf, const View& x, Step step) {
+  if (step.operand) {
+    require(step.operand->dims == x.dims, step_traits(step.fn).name, x, *step.operand);
+  }
+  const View y = temporary(x.dims);
+  push(leaf, Pointwise{x, y, {std::move(step)}});
+  return y;
+}
+
+View GraphBuilder::add(const std::string& leaf, const View& x, const View& operand) {
+  return pointwise(leaf, x, {StepFn::kAdd, 0.0, operand, {}});
+}
+View GraphBuilder::mul(const std::string& leaf, const View& x, const View& operand) {
+  return pointwise(leaf, x, {StepFn::kMul, 0.0, operand, {}});
+}
+View GraphBuilder::scale(const std::string& leaf, const View& x, double value) {
+  return pointwise(leaf, x, {StepFn::kScale, value, {}, {}});
+}
+View GraphBuilder::activation(const std::string& leaf, const View& x, StepFn fn) {
+  return pointwise(leaf, x, {fn, 0.0, {}, {}});
+}
+View GraphBuilder::add_bias(const std::string& leaf, const View& x, const View& bias) {
+  View rows = bias;
+  for (std::size_t i = x.rank() - 1; i-- > 0;) {
+    rows = rows.broadcast(0, x.dims[i]);
+  }
+  return add(leaf, x, rows);
+}
+
+View GraphBuilder::layernorm(const std::string& leaf, const View& x, const View& gamma, const View& beta, double eps) {
+  require(gamma.dims.back() == x.dims.back() && beta.dims == gamma.dims, "layernorm", x, gamma);
+  const View y = temporary(x.dims);
+  push(leaf, LayerNorm{x, y, gamma, beta, eps});
+  return y;
+}
+
+View GraphBuilder::depthwise_conv2d(const std::string& leaf, const View& x, const View& w, std::int64_t stride, std::int64_t pad) {
+  require(x.rank() == 4 && w.rank() == 3 && w.dims[0] == x.dims[3], "depthwise_conv2d", x, w);
+  const std::int64_t kernel = w.dims[1];
+  const View y = temporary({x.dims[0], (x.dims[1] + 2 * pad - kernel) / stride + 1,
+                            (x.dims[2] + 2 * pad - w.dims[2]) / stride + 1, x.dims[3]});
+  push(leaf, DepthwiseConv2d{x, w, y, stride, pad, {}});
+  return y;
+}
+
+View GraphBuilder::layout_copy(const std::string& leaf, const View& x) {
+  const View y = temporary(x.dims);
+  push(leaf, Copy{x, y, true});
+  return y;
+}
+
+void GraphBuilder::copy_into(const std::string& leaf, const View& x, const View& y) {
+  require(x.dims == y.dims, "copy", x, y);
+  push(leaf, Copy{x, y, false});
+}
+
+View GraphBuilder::rope(const std::string& leaf, const View& x, const View& table) {
+  require(table.rank() == 2 && table.dims[0] == x.dims.back(1) && table.dims[1] == x.dims.back(), "rope", x, table);
+  const View y = temporary(x.dims);
+  push(leaf, Rope{x, y, table});
+  return y;
+}
+
+} // namespace attnprof::operators

@@ -1,0 +1,71 @@
+#pragma once
+#include "operators/core/graph.hpp"
+
+namespace attnprof::operators {
+
+/// Adds tensors and ops to a graph. Every op-adding function takes the leaf of its scope and returns the view of its result.
+/// Shapes are checked here; a mismatch is Error(kInternal), a fault of the variant and not of the user.
+class GraphBuilder {
+public:
+  explicit GraphBuilder(DType dtype) : dtype_(dtype) {}
+
+  /// Enters a scope ("block0", "mixer") for as long as it lives.
+  class Scope {
+  public:
+    Scope(GraphBuilder& builder, const std::string& name);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+  private:
+    GraphBuilder& builder_;
+    std::size_t length_;
+  };
+  [[nodiscard]] Scope scope(const std::string& name) { return {*this, name}; }
+
+  View input(const std::string& name, const Extents& dims) { return add(name, dims, TensorRole::kInput); }
+  /// A parameter; its name is prefixed with the prefix in force ("block0.attn.").
+  View weight(const std::string& name, const Extents& dims);
+  View cache(const std::string& name, const Extents& dims, std::int64_t past_len);
+  View rope_table(std::int64_t tokens, std::int64_t head_dim, std::int64_t first_position);
+  View temporary(const Extents& dims) { return add("", dims, TensorRole::kIntermediate); }
+  void mark_output(const View& view, const std::string& name);
+  /// Prefix of the names of weights and caches added from now on; returns the former one.
+  std::string set_weight_prefix(std::string prefix);
+
+  struct MatMulOptions {
+    Mask mask;
+    MatMul::MaskAxes mask_axes = MatMul::MaskAxes::kNone;
+  };
+  View matmul(const std::string& leaf, const View& a, const View& b) { return matmul(leaf, a, b, {}); }
+  View matmul(const std::string& leaf, const View& a, const View& b, const MatMulOptions& options);
+  View softmax(const std::string& leaf, const View& x);
+  View pointwise(const std::string& leaf, const View& x, Step step);
+  View add(const std::string& leaf, const View& x, const View& operand); ///< operand broadcast to x by the caller
+  View mul(const std::string& leaf, const View& x, const View& operand);
+  View scale(const std::string& leaf, const View& x, double value);
+  View activation(const std::string& leaf, const View& x, StepFn fn);
+  /// Adds a vector to each row: eager frameworks launch it apart, the fused plan makes it an epilogue.
+  View add_bias(const std::string& leaf, const View& x, const View& bias);
+  View layernorm(const std::string& leaf, const View& x, const View& gamma, const View& beta, double eps);
+  View depthwise_conv2d(const std::string& leaf, const View& x, const View& w, std::int64_t stride, std::int64_t pad);
+  /// Materialises a strided view: the copy that a framework's eager mode makes at a head split or merge.
+  View layout_copy(const std::string& leaf, const View& x);
+  void copy_into(const std::string& leaf, const View& x, const View& y);
+  View rope(const std::string& leaf, const View& x, const View& table);
+
+  [[nodiscard]] DType dtype() const { return dtype_; }
+  [[nodiscard]] const Graph& graph() const { return graph_; }
+  Graph take() { return std::move(graph_); }
+
+private:
+  friend class Scope;
+  View add(const std::string& name, const Extents& dims, TensorRole role);
+  void push(const std::string& leaf, Primitive primitive);
+  DType dtype_;
+  Graph graph_;
+  std::string scope_;
+  std::string weight_prefix_;
+};
+
+} // namespace attnprof::operators

@@ -1,0 +1,99 @@
+#include "operators/core/cost.hpp"
+
+#include <algorithm>
+
+namespace attnprof::operators {
+
+std::vector<Lifetime> lifetimes(const Graph& launches) {
+  std::vector<Lifetime> out(launches.tensors.size());
+  const auto touch = [&](const View& view, std::int64_t at) {
+    Lifetime& life = out[static_cast<std::size_t>(view.tensor)];
+    life.first = life.first < 0 ? at : life.first;
+    life.last = at;
+  };
+  const auto count = static_cast<std::int64_t>(launches.ops.size());
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Io io = io_of(launches.ops[static_cast<std::size_t>(i)].primitive);
+    for (const View& view : io.reads) {
+      touch(view, i);
+    }
+    for (const View& view : io.writes) {
+      touch(view, i);
+    }
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const TensorRole role = launches.tensors[i].role;
+    if (out[i].first >= 0 && role == TensorRole::kInput) {
+      out[i].first = 0;
+    }
+    if (out[i].first >= 0 && role == TensorRole::kOutput) {
+      out[i].last = count - 1;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+bool is_activation(TensorRole role) {
+  return role == TensorRole::kInput || role == TensorRole::kOutput || role == TensorRole::kIntermediate;
+}
+
+Count peak_activation_bytes(const Graph& launches, const std::vector<Lifetime>& lives) {
+  std::vector<Count> grows(launches.ops.size() + 1);
+  std::vector<Count> shrinks(launches.ops.size() + 1);
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    if (lives[i].first >= 0 && is_activation(launches.tensors[i].role)) {
+      grows[static_cast<std::size_t>(lives[i].first)] += launches.tensors[i].bytes();
+      shrinks[static_cast<std::size_t>(lives[i].last) + 1] += launches.tensors[i].bytes();
+    }
+  }
+  Count live = 0;
+  Count peak = 0;
+  for (std::size_t i = 0; i < launches.ops.size(); ++i) {
+    live = live + grows[i] - shrinks[i];
+    peak = std::max(peak, live);
+  }
+  return peak;
+}
+
+void add_tensors(const Graph& launches, const std::vector<Lifetime>& lives, Totals& totals) {
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    const Tensor& tensor = launches.tensors[i];
+    if (lives[i].first < 0 || tensor.role == TensorRole::kIntermediate) {
+      continue;
+    }
+    const Count bytes = tensor.bytes();
+    totals.compulsory_bytes += bytes;
+    if (tensor.role == TensorRole::kWeight) {
+      totals.params += tensor.elements();
+      totals.weight_bytes += bytes;
+    } else if (tensor.role == TensorRole::kCache) {
+      totals.kv_cache_bytes += bytes;
+    }
+  }
+}
+
+} // namespace
+
+Cost cost_of(const Graph& launches) {
+  Cost cost;
+  cost.launches.reserve(launches.ops.size());
+  for (const Op& op : launches.ops) {
+    LaunchCost launch{op.scope, std::string(name_of(op.primitive)), shape_of(op.primitive), work_of(op.primitive),
+                      bytes_of(launches, op)};
+    cost.totals.work += launch.work;
+    cost.totals.bytes_read += launch.bytes.read;
+    cost.totals.bytes_written += launch.bytes.written;
+    cost.launches.push_back(std::move(launch));
+  }
+  (void)(cost.totals.bytes_read + cost.totals.bytes_written); // their sum is printed, so it must fit as well
+  (void)cost.totals.work.flops();
+  cost.totals.launches = static_cast<std::int64_t>(launches.ops.size());
+  const std::vector<Lifetime> lives = lifetimes(launches);
+  add_tensors(launches, lives, cost.totals);
+  cost.totals.peak_activation_bytes = peak_activation_bytes(launches, lives);
+  return cost;
+}
+
+} // namespace attnprof::operators

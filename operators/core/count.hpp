@@ -1,0 +1,53 @@
+#pragma once
+#include "operators/core/error.hpp"
+
+#include <compare>
+#include <cstdint>
+
+namespace attnprof::operators {
+
+/// A checked 64-bit count of operations, elements or bytes. Sums and products that do not fit throw
+/// Error(kOverflow) instead of wrapping, so a printed count is never silently wrong.
+class Count {
+public:
+  constexpr Count() = default;
+  // Implicit on purpose: formulas mix counts with plain sizes.
+  constexpr Count(std::int64_t value) : value_(value) {} // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] constexpr std::int64_t value() const { return value_; }
+
+  friend Count operator+(Count a, Count b) {
+    std::int64_t out = 0;
+    if (__builtin_add_overflow(a.value_, b.value_, &out)) {
+      throw_overflow(a.value_, '+', b.value_);
+    }
+    return out;
+  }
+  friend Count operator-(Count a, Count b) {
+    std::int64_t out = 0;
+    if (__builtin_sub_overflow(a.value_, b.value_, &out)) {
+      throw_overflow(a.value_, '-', b.value_);
+    }
+    return out;
+  }
+  friend Count operator*(Count a, Count b) {
+    std::int64_t out = 0;
+    if (__builtin_mul_overflow(a.value_, b.value_, &out)) {
+      throw_overflow(a.value_, '*', b.value_);
+    }
+    return out;
+  }
+  Count& operator+=(Count other) { return *this = *this + other; }
+  Count& operator*=(Count other) { return *this = *this * other; }
+  friend constexpr auto operator<=>(Count, Count) = default;
+
+private:
+  [[noreturn]] static void throw_overflow(std::int64_t a, char op, std::int64_t b);
+  std::int64_t value_ = 0;
+};
+
+/// Smallest multiple of `step` that is at least `value`; both positive.
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+constexpr std::int64_t ceil_div(std::int64_t value, std::int64_t step) { return (value + step - 1) / step; }
+
+} // namespace attnprof::operators

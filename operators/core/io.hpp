@@ -1,0 +1,21 @@
+#pragma once
+#include "operators/core/graph.hpp"
+
+namespace attnprof::operators {
+
+/// The operands that cross the boundary of a launch. A view that is read twice appears twice; bytes_of counts it once.
+struct Io {
+  std::vector<View> reads;
+  std::vector<View> writes;
+};
+Io io_of(const Primitive& primitive);
+
+struct Bytes {
+  Count read = 0;
+  Count written = 0;
+  Count working_set = 0; ///< distinct bytes touched: an operand read and written in place counts once
+};
+/// Bytes that one launch must move: each distinct element of each operand once, broadcast dimensions once.
+Bytes bytes_of(const Graph& graph, const Op& op);
+
+} // namespace attnprof::operators

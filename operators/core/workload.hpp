@@ -1,0 +1,29 @@
+#pragma once
+#include "operators/core/registry.hpp"
+
+namespace attnprof::operators {
+
+/// All parameters of all workloads in printing order: the shared ones, then those that single descriptors add.
+const std::vector<ParamSpec>& all_params();
+/// Throws Error(kUsage) that names the nearest flag.
+const ParamSpec& find_param(std::string_view name);
+
+/// Whether the workload named by model, or layout and variant, takes this parameter.
+bool takes_param(const Config& given, std::string_view name);
+/// "layouts standard, sandwich; variants gqa": who takes the parameter, for error messages.
+std::string takers_of(std::string_view name);
+
+/// Completes what was given with defaults and derived values, in the order of all_params(). Parameters that the workload
+/// does not take must have been removed. Throws Error(kUsage | kInvalid | kOverflow) with the reason.
+Config resolve(const Config& given);
+
+/// Canonical one-line id of a resolved configuration, "variant=mha:batch=1:seq_len=196:...", which parse_case_id reads back.
+std::string case_id(const Config& resolved);
+/// Throws Error(kUsage) that names the part it cannot read.
+Config parse_case_id(std::string_view id);
+bool looks_like_case_id(std::string_view text);
+
+/// The op list of a resolved configuration, one op per launch of the eager plan.
+Graph build(const Config& resolved);
+
+} // namespace attnprof::operators

@@ -1,0 +1,48 @@
+#pragma once
+#include "operators/core/graph.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace attnprof::operators {
+
+struct ExecOptions {
+  int threads = 1;
+  std::string isa;         ///< "baseline", "avx2", "avx512"; empty: the widest that this processor has
+  std::uint64_t seed = 1;  ///< of the random inputs and weights
+};
+
+/// A launch list made ready: buffers allocated, touched and filled, weights packed, kernels chosen. run() allocates nothing.
+class Program {
+public:
+  virtual ~Program() = default;
+  virtual void run() = 0;
+  virtual void run_launch(std::size_t index) = 0;
+  /// One name per launch: library or own kernel, and the instruction set that runs, such as "onednn brgemm avx2".
+  [[nodiscard]] virtual const std::vector<std::string>& kernel_impls() const = 0;
+  /// Writes an input, weight, constant or cache; values in row-major order, rounded to the tensor's dtype.
+  virtual void write(TensorId tensor, std::span<const float> values) = 0;
+  /// Reads any tensor that is not an intermediate.
+  [[nodiscard]] virtual std::vector<float> read(TensorId tensor) const = 0;
+  /// Where a tensor lies in host memory, so that a cache policy can evict it; absent on devices.
+  [[nodiscard]] virtual std::optional<std::span<const std::byte>> memory(TensorId tensor) const = 0;
+};
+
+class Executor {
+public:
+  virtual ~Executor() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// Why this launch list cannot be run here, as a sentence; absent where it can.
+  [[nodiscard]] virtual std::optional<std::string> unsupported(const Graph& launches) const = 0;
+  /// Bytes that prepare() would allocate, counted without allocating.
+  [[nodiscard]] virtual Count memory_bytes(const Graph& launches, const ExecOptions& options) const = 0;
+  /// Throws Error(kUnsupported | kMemory). The graph is copied into the program.
+  [[nodiscard]] virtual std::unique_ptr<Program> prepare(const Graph& launches, const ExecOptions& options) const = 0;
+};
+
+/// oneDNN and own kernels on the CPU, dtypes f32 and bf16.
+std::unique_ptr<Executor> make_cpu_executor();
+
+} // namespace attnprof::operators
