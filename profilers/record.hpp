@@ -1,0 +1,63 @@
+#pragma once
+#include "operators/core/cost.hpp"
+#include "operators/core/param.hpp"
+#include "profilers/session.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attnprof::profilers {
+
+/// Every planned case ends in exactly one of these (R3).
+enum class Status {
+  kOk,
+  kSkipped,     ///< not run for a stated reason: memory, time budget, interrupt
+  kUnsupported, ///< this device or build cannot run it
+  kInvalid,     ///< the configuration contradicts itself
+  kIncorrect,   ///< ran, and the output differs from the reference by more than the tolerance
+  kFailed,      ///< threw or crashed
+};
+std::string_view name_of(Status status);
+/// Throws operators::Error(kUsage) for an unknown name.
+Status status_from_name(std::string_view name);
+
+/// One launch of a case: what it is, and how long it took in the separate per-launch pass.
+struct LaunchRecord {
+  operators::LaunchCost cost;
+  std::string kernel_impl;             ///< empty where nothing ran
+  std::optional<double> time_median_s; ///< from the per-launch pass, never from the timed pass of the case
+};
+
+/// How a launch or a case stands to the machine's roofs; filled by reports/derive, absent where a roof is unknown.
+struct RoofVerdict {
+  std::optional<double> attainable_flops_per_s; ///< min over the roofs that apply to its work and bytes
+  std::optional<double> roof_time_s;            ///< lower bound of the time from the same roofs
+  std::optional<double> roof_fraction;          ///< roof_time_s / measured time
+  std::string bound;                            ///< compute, vector, transcendental, memory, overhead; empty: unknown
+  std::optional<double> bound_margin;           ///< time bound of the deciding roof over that of the next
+  std::string roof_level;                       ///< L1, L2, L3, DRAM: where the working set lives
+};
+
+/// The record of one case: config, counted work, measurement and verdicts. Everything the reports show comes from it (R6).
+struct Record {
+  std::string id;
+  operators::Config config;
+  Status status = Status::kOk;
+  std::string reason; ///< a sentence; empty where status is ok
+  std::vector<std::string> warnings;
+  std::optional<operators::Totals> totals; ///< absent for invalid cases
+  std::vector<LaunchRecord> launches;
+  std::optional<Measurement> measured;
+  RoofVerdict roof;                            ///< of the whole case: sum over launches
+  std::vector<RoofVerdict> launch_roofs;       ///< one per launch, or empty
+  std::optional<double> memory_bound_time_share; ///< of the per-launch time
+  std::optional<double> attention_time_share;    ///< launches inside mixer scopes
+  std::optional<double> max_relative_error;      ///< against the float64 reference, where it was checked
+  std::string kernel_impl;                       ///< distinct implementations, most time first
+  int threads = 0;
+  std::string counter_origin;                    ///< what the counter columns are, or why they are empty
+  std::string machine_fingerprint;
+};
+
+} // namespace attnprof::profilers
