@@ -1,0 +1,30 @@
+// Tables for the terminal.
+#pragma once
+#include "profilers/machine.hpp"
+#include "profilers/record.hpp"
+
+#include <string>
+#include <vector>
+
+namespace attnprof::reports {
+
+/// Launches of one case without measurement: scope, op, shape, MACs, FLOPs, bytes, FLOP/B, bound, predicted time; totals
+/// in the last line. Bound and time are "-" unless the record went through predict.
+std::string cost_table(const profilers::Record& record);
+/// Launches of one measured case: scope, op, shape, kernel, time, share, FLOP/s, B/s, bound, % of roof.
+std::string kernel_table(const profilers::Record& record);
+/// One line a case; the first column holds only the parameters that vary among the records.
+std::string result_table(const std::vector<profilers::Record>& records);
+/// The line of result_table for one record, for progress while a sweep runs.
+std::string result_line(const profilers::Record& record);
+
+/// What bounds what, in one sentence for a record: "Memory bandwidth bounds 62 % of the time of mha (softmax, copies);
+/// matrix products bound 31 %." Says so where nothing is known.
+std::string verdict_sentence(const profilers::Record& record);
+/// The same over several records: which cases are bound by what, and whether fewer FLOPs meant less time.
+std::string verdict_sentence(const std::vector<profilers::Record>& records);
+
+/// "heads=3 variant=mha" for each record: the parameters that differ among them (the whole id where only one differs).
+std::vector<std::string> short_names(const std::vector<profilers::Record>& records);
+
+} // namespace attnprof::reports
