@@ -5,10 +5,16 @@ find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(nlohmann_json REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(Threads REQUIRED)
-find_package(dnnl QUIET CONFIG)
-if(NOT dnnl_FOUND)
-  message(FATAL_ERROR "oneDNN was not found: install libdnnl-dev (Debian, Ubuntu) or onednn-devel (Fedora), or set dnnl_DIR")
+# oneDNN's own CMake package is not used: Debian's demands the OpenCL development files, which nothing here needs.
+find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
+find_library(DNNL_LIBRARY dnnl)
+if(NOT DNNL_INCLUDE_DIR OR NOT DNNL_LIBRARY)
+  message(FATAL_ERROR "oneDNN was not found: install libdnnl-dev (Debian, Ubuntu) or onednn-devel (Fedora), or name its "
+                      "folder with CMAKE_PREFIX_PATH")
 endif()
+add_library(DNNL::dnnl UNKNOWN IMPORTED GLOBAL)
+set_target_properties(DNNL::dnnl PROPERTIES IMPORTED_LOCATION "${DNNL_LIBRARY}"
+                                            INTERFACE_INCLUDE_DIRECTORIES "${DNNL_INCLUDE_DIR}")
 if(ATTNPROF_TESTS)
   find_package(Catch2 REQUIRED) # version 2 and 3 both do: tests/support/catch.hpp is the one place that knows
 endif()
