@@ -39,7 +39,8 @@ struct RoofVerdict {
   std::string roof_level;                       ///< L1, L2, L3, DRAM: where the working set lives
 };
 
-/// The record of one case: config, counted work, measurement and verdicts. Everything the reports show comes from it (R6).
+/// The record of one case: config, counted work, measurement and verdicts. Everything the reports show comes from it
+/// (R6).
 struct Record {
   std::string id;
   operators::Config config;
@@ -49,14 +50,14 @@ struct Record {
   std::optional<operators::Totals> totals; ///< absent for invalid cases
   std::vector<LaunchRecord> launches;
   std::optional<Measurement> measured;
-  RoofVerdict roof;                            ///< of the whole case: sum over launches
-  std::vector<RoofVerdict> launch_roofs;       ///< one per launch, or empty
+  RoofVerdict roof;                              ///< of the whole case: sum over launches
+  std::vector<RoofVerdict> launch_roofs;         ///< one per launch, or empty
   std::optional<double> memory_bound_time_share; ///< of the per-launch time
   std::optional<double> attention_time_share;    ///< launches inside mixer scopes
   std::optional<double> max_relative_error;      ///< against the float64 reference, where it was checked
   std::string kernel_impl;                       ///< distinct implementations, most time first
   int threads = 0;
-  std::string counter_origin;                    ///< what the counter columns are, or why they are empty
+  std::string counter_origin; ///< what the counter columns are, or why they are empty
   std::string machine_fingerprint;
 };
 

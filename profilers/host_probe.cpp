@@ -1,0 +1,87 @@
+#include "profilers/host_probe.hpp"
+
+#include <array>
+#include <fcntl.h>
+#include <sstream>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace attnprof::profilers {
+
+LinuxHostProbe::LinuxHostProbe(std::string proc_stat_path)
+    : stat_file_(::open(proc_stat_path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+
+LinuxHostProbe::~LinuxHostProbe() {
+  if (stat_file_ >= 0)
+    ::close(stat_file_);
+}
+
+std::optional<double> parse_steal_s(const std::string& proc_stat, double ticks_per_s) {
+  std::istringstream line(proc_stat);
+  std::string label;
+  if (!(line >> label) || label != "cpu" || !(ticks_per_s > 0))
+    return std::nullopt;
+  // user nice system idle iowait irq softirq steal
+  std::int64_t ticks = 0;
+  for (int field = 0; field < 8; ++field)
+    if (!(line >> ticks))
+      return std::nullopt;
+  return static_cast<double>(ticks) / ticks_per_s;
+}
+
+std::optional<double> LinuxHostProbe::steal_s() {
+  if (stat_file_ < 0)
+    return std::nullopt;
+  // The kernel counts steal in ticks of 10 ms and formats a line per processor: reading more often only costs.
+  constexpr std::int64_t kTickNs = 10'000'000;
+  const std::int64_t now = clock_.now_ns();
+  if (steal_read_at_ns_ && now - *steal_read_at_ns_ < kTickNs)
+    return steal_s_;
+  steal_read_at_ns_ = now;
+  std::array<char, 512> text{};
+  const ssize_t size = ::pread(stat_file_, text.data(), text.size(), 0);
+  steal_s_.reset();
+  if (size > 0)
+    steal_s_ = parse_steal_s(std::string(text.data(), static_cast<std::size_t>(size)),
+                             static_cast<double>(::sysconf(_SC_CLK_TCK)));
+  return steal_s_;
+}
+
+HostReading LinuxHostProbe::read() {
+  HostReading reading;
+  reading.steal_s = steal_s();
+  rusage usage{};
+  if (::getrusage(RUSAGE_SELF, &usage) == 0) {
+    reading.page_faults = usage.ru_minflt + usage.ru_majflt;
+    reading.context_switches = usage.ru_nvcsw + usage.ru_nivcsw;
+  }
+  return reading;
+}
+
+bool LinuxHostProbe::spin_cycles(std::int64_t cycles) {
+  // Rotates, not adds: recent cores execute additions of a constant in the rename stage, in no time at all.
+  constexpr std::int64_t kUnroll = 64;
+  std::uint64_t value = 1;
+  for (std::int64_t done = 0; done < cycles; done += kUnroll) {
+#if defined(__x86_64__)
+    asm volatile(".rept 64\n\trol $1, %0\n\t.endr" : "+r"(value) : : "cc");
+#elif defined(__aarch64__)
+    asm volatile(".rept 64\n\tror %0, %0, #1\n\t.endr" : "+r"(value));
+#else
+    return false;
+#endif
+  }
+  return true;
+}
+
+std::optional<double> measure_cpu_clock_hz(Clock& clock, HostProbe& host) {
+  constexpr std::int64_t kCycles = 64 * 320;
+  const std::int64_t begin = clock.now_ns();
+  const bool spun = host.spin_cycles(kCycles);
+  const std::int64_t end = clock.now_ns();
+  if (!spun || end <= begin)
+    return std::nullopt;
+  return static_cast<double>(kCycles) / seconds_between(begin, end);
+}
+
+} // namespace attnprof::profilers

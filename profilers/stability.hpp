@@ -1,0 +1,44 @@
+// Whether a set of samples can be trusted, and if not, why.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace attnprof::profilers {
+
+/// What happened while one sample ran; absent where the host does not tell.
+struct SampleConditions {
+  std::optional<double> steal_s;
+  std::optional<std::int64_t> page_faults;
+  std::optional<std::int64_t> context_switches;
+  /// Clock of this core right before the sample.
+  std::optional<double> cpu_clock_hz;
+};
+
+enum class Stability { kStable, kNoisy, kDrift, kThrottled, kTooShort };
+/// STABLE, NOISY, DRIFT, THROTTLED or TOO_SHORT.
+std::string_view name_of(Stability stability);
+
+/// Absent stability: too few samples for a verdict. The sentence names the evidence in each case.
+struct Verdict {
+  std::optional<Stability> stability;
+  std::string reason;
+};
+
+struct VerdictOptions {
+  /// Relative half-width of the interval beyond which samples are noisy.
+  double max_noise = 0.02;
+  /// Change of speed between quarters beyond which a run drifts (BUG-152).
+  double max_drift = 0.05;
+  /// Time of a whole sample below which the timer's step matters; absent when the timer does not move at all.
+  std::optional<double> least_sample_s;
+};
+
+/// Judges times per iteration; `conditions` are those of the same samples, in the same order.
+Verdict judge(std::span<const double> samples_s, std::span<const SampleConditions> conditions,
+              std::int64_t iterations_per_sample, const VerdictOptions& options);
+
+} // namespace attnprof::profilers
