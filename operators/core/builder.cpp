@@ -12,6 +12,15 @@ void require(bool condition, std::string_view op, const View& a, const View& b) 
   }
 }
 
+/// A vector repeated for every row of `like`.
+View each_row(const View& vector, const View& like) {
+  View out = vector;
+  for (std::size_t i = like.rank() - 1; i-- > 0;) {
+    out = out.broadcast(0, like.dims[i]);
+  }
+  return out;
+}
+
 } // namespace
 
 GraphBuilder::Scope::Scope(GraphBuilder& builder, const std::string& name)
@@ -20,7 +29,7 @@ GraphBuilder::Scope::Scope(GraphBuilder& builder, const std::string& name)
 }
 GraphBuilder::Scope::~Scope() { builder_.scope_.resize(length_); }
 
-View GraphBuilder::add(const std::string& name, const Extents& dims, TensorRole role) {
+View GraphBuilder::add_tensor(const std::string& name, const Extents& dims, TensorRole role) {
   Tensor tensor;
   tensor.name = name.empty() ? fmt::format("t{}", graph_.tensors.size()) : name;
   tensor.dims = dims;
@@ -32,11 +41,11 @@ View GraphBuilder::add(const std::string& name, const Extents& dims, TensorRole 
 }
 
 View GraphBuilder::weight(const std::string& name, const Extents& dims) {
-  return add(weight_prefix_ + name, dims, TensorRole::kWeight);
+  return add_tensor(weight_prefix_ + name, dims, TensorRole::kWeight);
 }
 
 View GraphBuilder::cache(const std::string& name, const Extents& dims, std::int64_t past_len) {
-  const View view = add(weight_prefix_ + name, dims, TensorRole::kCache);
+  const View view = add_tensor(weight_prefix_ + name, dims, TensorRole::kCache);
   graph_.tensors.back().position = past_len;
   return view;
 }
@@ -47,7 +56,7 @@ View GraphBuilder::rope_table(std::int64_t tokens, std::int64_t head_dim, std::i
   if (const TensorId found = graph_.find(name); found >= 0) {
     return dense_view(found, graph_.tensor(found).dims);
   }
-  const View view = add(name, {tokens, head_dim}, TensorRole::kConstant);
+  const View view = add_tensor(name, {tokens, head_dim}, TensorRole::kConstant);
   Tensor& tensor = graph_.tensors.back();
   tensor.dtype = DType::kF32;
   tensor.fill = Fill::kRopeTable;
@@ -106,12 +115,10 @@ View GraphBuilder::scale(const std::string& leaf, const View& x, double value) {
 View GraphBuilder::activation(const std::string& leaf, const View& x, StepFn fn) {
   return pointwise(leaf, x, {fn, 0.0, {}, {}});
 }
-View GraphBuilder::add_bias(const std::string& leaf, const View& x, const View& bias) {
-  View rows = bias;
-  for (std::size_t i = x.rank() - 1; i-- > 0;) {
-    rows = rows.broadcast(0, x.dims[i]);
-  }
-  return add(leaf, x, rows);
+View GraphBuilder::linear(const std::string& leaf, const View& x, const View& w, const View& bias) {
+  const View y = matmul(leaf, x, w);
+  std::get<MatMul>(graph_.ops.back().primitive).epilogue.push_back({StepFn::kAdd, 0.0, each_row(bias, y), {}});
+  return y;
 }
 
 View GraphBuilder::layernorm(const std::string& leaf, const View& x, const View& gamma, const View& beta, double eps) {
@@ -121,12 +128,13 @@ View GraphBuilder::layernorm(const std::string& leaf, const View& x, const View&
   return y;
 }
 
-View GraphBuilder::depthwise_conv2d(const std::string& leaf, const View& x, const View& w, std::int64_t stride, std::int64_t pad) {
+View GraphBuilder::depthwise_conv2d(const std::string& leaf, const View& x, const View& w, const View& bias,
+                                    std::int64_t stride, std::int64_t pad) {
   require(x.rank() == 4 && w.rank() == 3 && w.dims[0] == x.dims[3], "depthwise_conv2d", x, w);
   const std::int64_t kernel = w.dims[1];
   const View y = temporary({x.dims[0], (x.dims[1] + 2 * pad - kernel) / stride + 1,
                             (x.dims[2] + 2 * pad - w.dims[2]) / stride + 1, x.dims[3]});
-  push(leaf, DepthwiseConv2d{x, w, y, stride, pad, {}});
+  push(leaf, DepthwiseConv2d{x, w, y, stride, pad, {{StepFn::kAdd, 0.0, each_row(bias, y), {}}}});
   return y;
 }
 

@@ -23,12 +23,12 @@ public:
   };
   [[nodiscard]] Scope scope(const std::string& name) { return {*this, name}; }
 
-  View input(const std::string& name, const Extents& dims) { return add(name, dims, TensorRole::kInput); }
+  View input(const std::string& name, const Extents& dims) { return add_tensor(name, dims, TensorRole::kInput); }
   /// A parameter; its name is prefixed with the prefix in force ("block0.attn.").
   View weight(const std::string& name, const Extents& dims);
   View cache(const std::string& name, const Extents& dims, std::int64_t past_len);
   View rope_table(std::int64_t tokens, std::int64_t head_dim, std::int64_t first_position);
-  View temporary(const Extents& dims) { return add("", dims, TensorRole::kIntermediate); }
+  View temporary(const Extents& dims) { return add_tensor("", dims, TensorRole::kIntermediate); }
   void mark_output(const View& view, const std::string& name);
   /// Prefix of the names of weights and caches added from now on; returns the former one.
   std::string set_weight_prefix(std::string prefix);
@@ -45,10 +45,11 @@ public:
   View mul(const std::string& leaf, const View& x, const View& operand);
   View scale(const std::string& leaf, const View& x, double value);
   View activation(const std::string& leaf, const View& x, StepFn fn);
-  /// Adds a vector to each row: eager frameworks launch it apart, the fused plan makes it an epilogue.
-  View add_bias(const std::string& leaf, const View& x, const View& bias);
+  /// x w + bias in one launch, as frameworks' linear layers do.
+  View linear(const std::string& leaf, const View& x, const View& w, const View& bias);
   View layernorm(const std::string& leaf, const View& x, const View& gamma, const View& beta, double eps);
-  View depthwise_conv2d(const std::string& leaf, const View& x, const View& w, std::int64_t stride, std::int64_t pad);
+  View depthwise_conv2d(const std::string& leaf, const View& x, const View& w, const View& bias, std::int64_t stride,
+                        std::int64_t pad);
   /// Materialises a strided view: the copy that a framework's eager mode makes at a head split or merge.
   View layout_copy(const std::string& leaf, const View& x);
   void copy_into(const std::string& leaf, const View& x, const View& y);
@@ -60,7 +61,7 @@ public:
 
 private:
   friend class Scope;
-  View add(const std::string& name, const Extents& dims, TensorRole role);
+  View add_tensor(const std::string& name, const Extents& dims, TensorRole role);
   void push(const std::string& leaf, Primitive primitive);
   DType dtype_;
   Graph graph_;

@@ -5,46 +5,90 @@
 namespace attnprof::operators {
 namespace {
 
-void read_steps(const Steps& steps, Io& io) {
-  for (const Step& step : steps) {
+// The one list of operands per primitive: read(view) and write(view) in order.
+
+template <class Read>
+void visit_steps(Steps& steps, Read&& read) {
+  for (Step& step : steps) {
     if (step.operand) {
-      io.reads.push_back(*step.operand);
+      read(*step.operand);
     }
   }
 }
 
-Io io(const MatMul& op) {
-  Io out{{op.a, op.b}, {op.c}};
-  read_steps(op.epilogue, out);
-  return out;
+template <class Read, class Write>
+void visit_operands(MatMul& op, Read&& read, Write&& write) {
+  read(op.a);
+  read(op.b);
+  visit_steps(op.epilogue, read);
+  write(op.c);
 }
-Io io(const Softmax& op) { return {{op.x}, {op.y}}; }
-Io io(const Attention& op) {
-  Io out{{op.q, op.k, op.v}, {op.y}};
+template <class Read, class Write>
+void visit_operands(Softmax& op, Read&& read, Write&& write) {
+  read(op.x);
+  write(op.y);
+}
+template <class Read, class Write>
+void visit_operands(Attention& op, Read&& read, Write&& write) {
+  read(op.q);
+  read(op.k);
+  read(op.v);
   if (op.bias) {
-    out.reads.push_back(*op.bias);
+    read(*op.bias);
   }
-  return out;
+  write(op.y);
 }
-Io io(const Pointwise& op) {
-  Io out{{op.x}, {op.y}};
-  read_steps(op.steps, out);
-  return out;
+template <class Read, class Write>
+void visit_operands(Pointwise& op, Read&& read, Write&& write) {
+  read(op.x);
+  visit_steps(op.steps, read);
+  write(op.y);
 }
-Io io(const LayerNorm& op) {
-  Io out{{op.x, op.gamma}, {op.y}};
+template <class Read, class Write>
+void visit_operands(LayerNorm& op, Read&& read, Write&& write) {
+  read(op.x);
+  read(op.gamma);
   if (op.beta) {
-    out.reads.push_back(*op.beta);
+    read(*op.beta);
   }
-  return out;
+  write(op.y);
 }
-Io io(const DepthwiseConv2d& op) {
-  Io out{{op.x, op.w}, {op.y}};
-  read_steps(op.epilogue, out);
-  return out;
+template <class Read, class Write>
+void visit_operands(DepthwiseConv2d& op, Read&& read, Write&& write) {
+  read(op.x);
+  read(op.w);
+  visit_steps(op.epilogue, read);
+  write(op.y);
 }
-Io io(const Copy& op) { return {{op.x}, {op.y}}; }
-Io io(const Rope& op) { return {{op.x, op.table}, {op.y}}; }
+template <class Read, class Write>
+void visit_operands(Copy& op, Read&& read, Write&& write) {
+  read(op.x);
+  write(op.y);
+}
+template <class Read, class Write>
+void visit_operands(Rope& op, Read&& read, Write&& write) {
+  read(op.x);
+  read(op.table);
+  write(op.y);
+}
+
+/// Keys that at least one query tile visits: one contiguous range, since the ranges of successive rows overlap or touch.
+KeyRange touched_keys(const Attention& op) {
+  const std::int64_t n_q = op.q.dims[3];
+  const std::int64_t n_k = op.k.dims[2];
+  std::optional<KeyRange> all;
+  const std::int64_t last_row = (n_q - 1) / op.tiles.queries * op.tiles.queries;
+  // The first tile that sees any key fixes the begin, the last tile the end.
+  const std::int64_t first_seeing = op.mask.any() ? std::max<std::int64_t>(0, n_q - n_k) : 0;
+  const std::int64_t first_row = std::min(first_seeing / op.tiles.queries * op.tiles.queries, last_row);
+  for (const std::int64_t row : {first_row, last_row}) {
+    const KeyRange keys = visited_keys(op.mask, op.tiles, row, std::min(op.tiles.queries, n_q - row), n_q, n_k);
+    if (keys.begin != keys.end) {
+      all = all ? KeyRange{std::min(all->begin, keys.begin), std::max(all->end, keys.end)} : keys;
+    }
+  }
+  return all.value_or(KeyRange{});
+}
 
 /// The same elements under another shape: broadcast dimensions and size-1 dimensions dropped, sorted by stride.
 View canonical(const View& view) {
@@ -87,7 +131,24 @@ Count total_bytes(const Graph& graph, const std::vector<View>& views) {
 } // namespace
 
 Io io_of(const Primitive& primitive) {
-  return std::visit([](const auto& op) { return io(op); }, primitive);
+  Primitive op = primitive;
+  if (auto* attention = std::get_if<Attention>(&op)) {
+    const KeyRange keys = touched_keys(*attention);
+    attention->k = attention->k.slice(2, keys.begin, keys.end - keys.begin);
+    attention->v = attention->v.slice(2, keys.begin, keys.end - keys.begin);
+    if (attention->bias) {
+      attention->bias = attention->bias->slice(4, keys.begin, keys.end - keys.begin);
+    }
+  }
+  Io io;
+  std::visit([&](auto& typed) {
+    visit_operands(typed, [&](const View& view) { io.reads.push_back(view); }, [&](const View& view) { io.writes.push_back(view); });
+  }, op);
+  return io;
+}
+
+void for_each_operand(Primitive& primitive, const std::function<void(View&)>& visit) {
+  std::visit([&](auto& typed) { visit_operands(typed, visit, visit); }, primitive);
 }
 
 Bytes bytes_of(const Graph& graph, const Op& op) {

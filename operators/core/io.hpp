@@ -1,6 +1,8 @@
 #pragma once
 #include "operators/core/graph.hpp"
 
+#include <functional>
+
 namespace attnprof::operators {
 
 /// The operands that cross the boundary of a launch. A view that is read twice appears twice; bytes_of counts it once.
@@ -9,6 +11,9 @@ struct Io {
   std::vector<View> writes;
 };
 Io io_of(const Primitive& primitive);
+
+/// Visits every operand of the op, reads and writes, so that a pass can rewrite them.
+void for_each_operand(Primitive& primitive, const std::function<void(View&)>& visit);
 
 struct Bytes {
   Count read = 0;

@@ -1,0 +1,9 @@
+#pragma once
+#include "operators/core/graph.hpp"
+
+namespace attnprof::operators {
+
+/// Replaces each chain scores -> (scale, bias, mask) -> softmax -> mix by one Attention op in scope ".../attention".
+void fuse_attention_cores(Graph& graph);
+
+} // namespace attnprof::operators

@@ -1,0 +1,79 @@
+#include "operators/core/fuse_steps.hpp"
+
+#include "operators/core/uses.hpp"
+
+#include <algorithm>
+
+namespace attnprof::operators {
+namespace {
+
+/// The steps that an op applies to its result, and where it writes; null where it takes none.
+struct Tail {
+  Steps* steps = nullptr;
+  View* y = nullptr;
+};
+Tail tail_of(Primitive& primitive) {
+  return std::visit(Overloaded{[](MatMul& op) { return Tail{&op.epilogue, &op.c}; },
+                               [](DepthwiseConv2d& op) { return Tail{&op.epilogue, &op.y}; },
+                               [](Pointwise& op) { return Tail{&op.steps, &op.y}; },
+                               [](auto&) { return Tail{}; }},
+                    primitive);
+}
+
+/// The op that alone writes exactly this view, if this reader is the only one.
+std::optional<std::size_t> producer(Graph& graph, const Uses& uses, const View& view) {
+  const auto id = static_cast<std::size_t>(view.tensor);
+  if (graph.tensor(view.tensor).role != TensorRole::kIntermediate || uses.writers[id].size() != 1 ||
+      uses.readers[id].size() != 1) {
+    return std::nullopt;
+  }
+  const std::size_t writer = uses.writers[id].front();
+  const Tail tail = tail_of(graph.ops[writer].primitive);
+  return tail.steps != nullptr && *tail.y == view ? std::optional(writer) : std::nullopt;
+}
+
+/// x + operand and x * operand commute: lets the later of the two producers take the step.
+void swap_operands(Pointwise& op) {
+  Step& step = op.steps.front();
+  std::swap(op.x, *step.operand);
+}
+
+bool fuse_one(Graph& graph, const Uses& uses, std::size_t index) {
+  auto* op = std::get_if<Pointwise>(&graph.ops[index].primitive);
+  if (op == nullptr) {
+    return false;
+  }
+  std::optional<std::size_t> from = producer(graph, uses, op->x);
+  const Step& first = op->steps.front();
+  if (first.operand && (first.fn == StepFn::kAdd || first.fn == StepFn::kMul)) {
+    const std::optional<std::size_t> other = producer(graph, uses, *first.operand);
+    if (other && (!from || *other > *from)) {
+      swap_operands(*op);
+      from = other;
+    }
+  }
+  if (!from) {
+    return false;
+  }
+  Op& front = graph.ops[*from];
+  const Tail tail = tail_of(front.primitive);
+  tail.steps->insert(tail.steps->end(), op->steps.begin(), op->steps.end());
+  *tail.y = op->y;
+  // The merged launch takes the place of the later op: its operands are ready there.
+  graph.ops[index] = std::move(front);
+  graph.ops.erase(graph.ops.begin() + static_cast<std::ptrdiff_t>(*from));
+  return true;
+}
+
+} // namespace
+
+void fuse_steps(Graph& graph) {
+  for (std::size_t i = 0; i < graph.ops.size();) {
+    if (fuse_one(graph, uses_of(graph), i)) {
+      continue; // the list is one shorter: the same index is the next op
+    }
+    ++i;
+  }
+}
+
+} // namespace attnprof::operators

@@ -1,0 +1,28 @@
+#include "operators/core/plan.hpp"
+
+#include "operators/core/fuse_attention.hpp"
+#include "operators/core/fuse_copies.hpp"
+#include "operators/core/fuse_steps.hpp"
+
+#include <fmt/format.h>
+
+namespace attnprof::operators {
+
+Graph fuse(Graph graph) {
+  fuse_attention_cores(graph);
+  fuse_layout_copies(graph);
+  fuse_steps(graph);
+  return graph;
+}
+
+Graph plan_launches(Graph graph, std::string_view plan) {
+  if (plan == "eager") {
+    return graph;
+  }
+  if (plan == "fused") {
+    return fuse(std::move(graph));
+  }
+  throw Error(ErrorKind::kUsage, fmt::format("plan '{}' is not known; choose eager or fused", plan));
+}
+
+} // namespace attnprof::operators

@@ -1,0 +1,106 @@
+#pragma once
+#include "operators/core/op.hpp"
+
+// What the planners (kernels/cpu/*.cpp) hand to the kernels (kernels/cpu/isa/*.cpp, compiled once per instruction set):
+// plain values and pointers only. A kernel source must not use inline functions of other headers, because the linker keeps
+// one copy of them and that copy could be the one compiled for a wider instruction set than the processor has.
+namespace attnprof::operators::cpu {
+
+inline constexpr int kMaxRank = 8;
+
+/// Outer loops around a kernel, collapsed jointly over its operands.
+struct Nest {
+  int rank = 0;
+  std::int64_t dims[kMaxRank] = {};
+  std::int64_t count = 1; ///< product of dims
+};
+
+/// One operand: address of its first element; strides in elements for the nest, then rows, then columns.
+struct Operand {
+  std::byte* data = nullptr;
+  std::int64_t outer[kMaxRank] = {};
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+  bool bf16 = false; ///< else f32
+};
+
+/// Columns [begin, end) that a row attends to.
+struct RowRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// A Step with addresses; a row's mask range is ranges[row % queries].
+struct StepArgs {
+  StepFn fn = StepFn::kScale;
+  float value = 0.0F;
+  Operand operand; ///< of kAdd and kMul
+  const RowRange* ranges = nullptr;
+  std::int64_t queries = 1;
+};
+
+struct StepList {
+  const StepArgs* steps = nullptr;
+  int count = 0;
+};
+
+/// Row kernels: nest x rows x columns. `scratch` holds one row of f32 per share where an operand is not plain f32.
+struct RowsArgs {
+  Nest nest;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  Operand x, y;
+  Operand gamma, beta; ///< of the norms; beta.data null: RMSNorm
+  Operand table;       ///< of the rotary embedding
+  float eps = 0.0F;
+  StepList steps;
+  std::byte* scratch = nullptr;
+  std::int64_t scratch_stride = 0; ///< bytes between shares
+  bool stream = false;             ///< output larger than the last-level cache: bypass it
+};
+
+/// c = steps(a b), batch by batch. b is read in place, or from panels: [columns / tile_columns][k][tile_columns], zero padded.
+struct MatMulArgs {
+  Nest nest;
+  std::int64_t m = 0, n = 0, k = 0;
+  Operand a, b, c;
+  bool b_panels = false;
+  StepList steps;
+  int row_shares = 1, column_shares = 1; ///< their product is the number of shares
+  std::int64_t block_rows = 0;           ///< rows of c that stay in the second-level cache
+  std::int64_t block_columns = 0;        ///< columns of b packed at a time
+  std::int64_t block_k = 0;
+  std::byte* scratch = nullptr;
+  std::int64_t scratch_stride = 0;
+};
+
+/// The fused core. Rows of queries are flattened over nest (batch, kv_head), group member and tile of queries.
+struct AttentionArgs {
+  std::int64_t batch = 0, kv_heads = 0, group = 0, n_q = 0, n_k = 0, qk_dim = 0, v_dim = 0;
+  Operand q, k, v, y, bias; ///< outer: batch, kv_head, group (q, y, bias); row: query or key; column: width or key
+  float scale = 1.0F;
+  std::int64_t tile_queries = 0, tile_keys = 0;
+  const RowRange* row_keys = nullptr;  ///< [n_q] keys each query attends to
+  const RowRange* tile_ranges = nullptr; ///< [tiles of queries] keys each tile visits
+  const std::int64_t* share_begin = nullptr; ///< [shares + 1] first flat tile of each share
+  std::byte* scratch = nullptr;
+  std::int64_t scratch_stride = 0;
+  std::int64_t splits = 0; ///< decode: pieces of the key range per (batch, kv_head)
+  std::byte* partials = nullptr;
+};
+
+struct DepthwiseArgs {
+  std::int64_t batch = 0, height = 0, width = 0, out_height = 0, out_width = 0, channels = 0, kernel_h = 0, kernel_w = 0;
+  std::int64_t stride = 1, pad = 0;
+  std::int64_t x_stride[4] = {}, y_stride[4] = {}; ///< batch, row, column, channel
+  std::byte* x = nullptr;
+  std::byte* y = nullptr;
+  bool x_bf16 = false, y_bf16 = false;
+  const std::byte* taps = nullptr; ///< [kernel_h * kernel_w][channels]
+  bool taps_bf16 = false;
+  StepList steps; ///< operands: outer = batch, output row; row = output column; column = channel
+  std::byte* scratch = nullptr;
+  std::int64_t scratch_stride = 0;
+};
+
+} // namespace attnprof::operators::cpu

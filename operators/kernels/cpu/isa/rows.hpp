@@ -1,0 +1,205 @@
+#pragma once
+#include "operators/kernels/cpu/args.hpp"
+#include "operators/kernels/cpu/isa/math.hpp"
+
+// Walking nests, reading rows of any stride and type as plain f32, and element-wise steps on such rows.
+namespace attnprof::operators::ATTNPROF_ISA {
+
+using cpu::Nest;
+using cpu::Operand;
+using cpu::RowRange;
+using cpu::StepArgs;
+using cpu::StepList;
+
+/// Elements handled at a time by element-wise code: a few such blocks stay in the first-level cache.
+inline constexpr Index kBlock = 512;
+
+struct Range {
+  Index begin;
+  Index end;
+};
+/// The part of [0, total) that one share does; parts differ by one at most.
+ATTNPROF_INLINE Range part_of(Index total, int share, int shares) {
+  return {total * share / shares, total * (share + 1) / shares};
+}
+
+/// An index into a nest.
+struct Position {
+  Index index[cpu::kMaxRank] = {};
+};
+ATTNPROF_INLINE Position position_of(const Nest& nest, Index flat) {
+  Position out;
+  for (int d = nest.rank; d-- > 0;) {
+    out.index[d] = flat % nest.dims[d];
+    flat /= nest.dims[d];
+  }
+  return out;
+}
+ATTNPROF_INLINE void advance(const Nest& nest, Position& at) {
+  for (int d = nest.rank; d-- > 0;) {
+    if (++at.index[d] < nest.dims[d]) {
+      return;
+    }
+    at.index[d] = 0;
+  }
+}
+ATTNPROF_INLINE Index outer_offset(const Operand& operand, const Nest& nest, const Position& at) {
+  Index out = 0;
+  for (int d = 0; d < nest.rank; ++d) {
+    out += at.index[d] * operand.outer[d];
+  }
+  return out;
+}
+ATTNPROF_INLINE const std::byte* element(const Operand& operand, Index offset) {
+  return operand.data + offset * (operand.bf16 ? 2 : 4);
+}
+ATTNPROF_INLINE std::byte* element_to_write(const Operand& operand, Index offset) {
+  return operand.data + offset * (operand.bf16 ? 2 : 4);
+}
+ATTNPROF_INLINE bool is_plain(const Operand& operand) { return !operand.bf16 && operand.column == 1; }
+
+template <class T>
+ATTNPROF_INLINE void gather(const T* from, Index stride, Index n, float* to) {
+  Index i = 0;
+  if (stride == 1) {
+    for (; i + kLanes <= n; i += kLanes) {
+      store(to + i, load(from + i));
+    }
+  }
+  for (; i < n; ++i) {
+    to[i] = load_one(from + i * stride);
+  }
+}
+template <class T>
+ATTNPROF_INLINE void scatter(const float* from, Index n, T* to, Index stride) {
+  Index i = 0;
+  if (stride == 1) {
+    for (; i + kLanes <= n; i += kLanes) {
+      store(to + i, load(from + i));
+    }
+  }
+  for (; i < n; ++i) {
+    store_one(to + i * stride, from[i]);
+  }
+}
+
+/// n elements as f32, copied.
+ATTNPROF_INLINE void read_into(const Operand& operand, const std::byte* from, Index n, float* to) {
+  if (operand.bf16) {
+    gather(reinterpret_cast<const Bf16*>(from), operand.column, n, to);
+  } else {
+    gather(reinterpret_cast<const float*>(from), operand.column, n, to);
+  }
+}
+/// n elements as plain f32: in place where they are, else copied to the scratch.
+ATTNPROF_INLINE const float* read_row(const Operand& operand, const std::byte* from, Index n, float* scratch) {
+  if (is_plain(operand)) {
+    return reinterpret_cast<const float*>(from);
+  }
+  read_into(operand, from, n, scratch);
+  return scratch;
+}
+/// Where to compute a row that write_row then brings to its place.
+ATTNPROF_INLINE float* row_to_write(const Operand& operand, std::byte* to, float* scratch) {
+  return is_plain(operand) ? reinterpret_cast<float*>(to) : scratch;
+}
+ATTNPROF_INLINE void write_row(const Operand& operand, const float* row, Index n, std::byte* to) {
+  if (operand.bf16) {
+    scatter(row, n, reinterpret_cast<Bf16*>(to), operand.column);
+  } else if (operand.column != 1) {
+    scatter(row, n, reinterpret_cast<float*>(to), operand.column);
+  }
+}
+
+/// y[i] = f(x[i]); four vectors at a time keep long dependency chains apart.
+template <class F>
+ATTNPROF_INLINE void map_row(const float* x, float* y, Index n, F&& f) {
+  Index i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+    const Vec a = f(load(x + i));
+    const Vec b = f(load(x + i + kLanes));
+    const Vec c = f(load(x + i + 2 * kLanes));
+    const Vec d = f(load(x + i + 3 * kLanes));
+    store(y + i, a);
+    store(y + i + kLanes, b);
+    store(y + i + 2 * kLanes, c);
+    store(y + i + 3 * kLanes, d);
+  }
+  for (; i + kLanes <= n; i += kLanes) {
+    store(y + i, f(load(x + i)));
+  }
+  if (i < n) {
+    store_first(y + i, f(load_first(x + i, n - i)), n - i);
+  }
+}
+template <class F>
+ATTNPROF_INLINE void map_rows(const float* x, const float* z, float* y, Index n, F&& f) {
+  Index i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    store(y + i, f(load(x + i), load(z + i)));
+  }
+  if (i < n) {
+    store_first(y + i, f(load_first(x + i, n - i), load_first(z + i, n - i)), n - i);
+  }
+}
+
+/// Entries [begin, end) of the row that starts at `column` are kept, the others become -inf.
+ATTNPROF_INLINE void fill_mask(const float* x, float* y, Index n, Index column, RowRange keep) {
+  const Index begin = least(most(keep.begin - column, 0), n);
+  const Index end = least(most(keep.end - column, begin), n);
+  for (Index i = 0; i < begin; ++i) {
+    y[i] = -__builtin_inff();
+  }
+  if (x != y) {
+    gather(x + begin, 1, end - begin, y + begin);
+  }
+  for (Index i = end; i < n; ++i) {
+    y[i] = -__builtin_inff();
+  }
+}
+
+/// One step on n <= kBlock elements. `operand` is the step's first operand element of this row segment.
+static inline void apply_step(const StepArgs& step, const float* x, float* y, Index n, const std::byte* operand, Index row,
+                       Index column) {
+  alignas(64) float scratch[kBlock];
+  switch (step.fn) {
+  case StepFn::kScale: map_row(x, y, n, [&](Vec v) { return v * step.value; }); break;
+  case StepFn::kAdd: {
+    const float* z = read_row(step.operand, operand, n, scratch);
+    map_rows(x, z, y, n, [](Vec a, Vec b) { return a + b; });
+    break;
+  }
+  case StepFn::kMul: {
+    const float* z = read_row(step.operand, operand, n, scratch);
+    map_rows(x, z, y, n, [](Vec a, Vec b) { return a * b; });
+    break;
+  }
+  // max returns its second operand where one is NaN, so NaN passes.
+  case StepFn::kRelu: map_row(x, y, n, [](Vec v) { return max(zero(), v); }); break;
+  case StepFn::kGelu: map_row(x, y, n, [](Vec v) { return gelu(v); }); break;
+  case StepFn::kSilu: map_row(x, y, n, [](Vec v) { return silu(v); }); break;
+  case StepFn::kSigmoid: map_row(x, y, n, [](Vec v) { return sigmoid(v); }); break;
+  case StepFn::kMaskFill: fill_mask(x, y, n, column, step.ranges[row % step.queries]); break;
+  }
+}
+
+/// All steps on columns [column, column + n) of a row, block by block: x to y (which may be x).
+static inline void apply_steps(const StepList& list, const Nest& nest, const Position& at, Index row, Index column, Index n,
+                        const float* x, float* y) {
+  for (Index begin = 0; begin < n; begin += kBlock) {
+    const Index length = least(kBlock, n - begin);
+    const float* source = x + begin;
+    for (int s = 0; s < list.count; ++s) {
+      const StepArgs& step = list.steps[s];
+      const std::byte* operand = nullptr;
+      if (step.operand.data != nullptr) {
+        const Operand& o = step.operand;
+        operand = element(o, outer_offset(o, nest, at) + row * o.row + (column + begin) * o.column);
+      }
+      apply_step(step, source, y + begin, length, operand, row, column + begin);
+      source = y + begin;
+    }
+  }
+}
+
+} // namespace attnprof::operators::ATTNPROF_ISA

@@ -1,0 +1,266 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#ifndef ATTNPROF_ISA
+#error "sources under isa/ are compiled through attnprof_add_isa_sources, once per instruction set"
+#endif
+
+// One vector type per instruction set, so that one kernel source serves all. Everything here is internal to its translation
+// unit (static), hence compiled for its instruction set and never shared with another.
+namespace attnprof::operators::ATTNPROF_ISA {
+
+#if defined(__AVX512F__)
+inline constexpr int kLanes = 16;
+inline constexpr int kTileRows = 14;
+#elif defined(__AVX2__)
+inline constexpr int kLanes = 8;
+inline constexpr int kTileRows = 6;
+#else
+inline constexpr int kLanes = 4;
+inline constexpr int kTileRows = 6;
+#endif
+inline constexpr int kTileVectors = 2;
+inline constexpr int kTileColumns = kTileVectors * kLanes;
+
+using Index = std::int64_t;
+using Vec = float __attribute__((vector_size(4 * kLanes), may_alias));
+using VecUnaligned = float __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
+using IntVec = std::int32_t __attribute__((vector_size(4 * kLanes), may_alias));
+using UintVec = std::uint32_t __attribute__((vector_size(4 * kLanes), may_alias));
+using HalfVec = std::uint16_t __attribute__((vector_size(2 * kLanes), may_alias));
+using HalfVecUnaligned = std::uint16_t __attribute__((vector_size(2 * kLanes), aligned(2), may_alias));
+/// The storage of bf16: the upper half of a float.
+using Bf16 = std::uint16_t;
+
+#define ATTNPROF_INLINE [[gnu::always_inline]] static inline
+
+ATTNPROF_INLINE Index least(Index a, Index b) { return a < b ? a : b; }
+ATTNPROF_INLINE Index most(Index a, Index b) { return a > b ? a : b; }
+ATTNPROF_INLINE Index rounded_up(Index value, Index step) { return (value + step - 1) / step * step; }
+
+ATTNPROF_INLINE Vec broadcast(float x) { return Vec{} + x; }
+ATTNPROF_INLINE Vec zero() { return Vec{}; }
+ATTNPROF_INLINE IntVec as_int(Vec x) { return reinterpret_cast<IntVec>(x); }
+ATTNPROF_INLINE UintVec as_uint(Vec x) { return reinterpret_cast<UintVec>(x); }
+ATTNPROF_INLINE Vec as_float(IntVec x) { return reinterpret_cast<Vec>(x); }
+ATTNPROF_INLINE Vec as_float(UintVec x) { return reinterpret_cast<Vec>(x); }
+
+/// 0, 1, 2 ...
+ATTNPROF_INLINE IntVec iota() {
+  IntVec out{};
+  for (int i = 0; i < kLanes; ++i) {
+    out[i] = i;
+  }
+  return out;
+}
+
+ATTNPROF_INLINE Vec fma(Vec a, Vec b, Vec c) {
+#if defined(__AVX512F__)
+  return _mm512_fmadd_ps(a, b, c);
+#elif defined(__FMA__)
+  return _mm256_fmadd_ps(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+/// c - a * b
+ATTNPROF_INLINE Vec fnma(Vec a, Vec b, Vec c) { return fma(-a, b, c); }
+
+/// As the machine does it: b where either is NaN.
+ATTNPROF_INLINE Vec max(Vec a, Vec b) {
+#if defined(__AVX512F__)
+  return _mm512_max_ps(a, b);
+#elif defined(__AVX2__)
+  return _mm256_max_ps(a, b);
+#elif defined(__SSE2__)
+  return _mm_max_ps(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+ATTNPROF_INLINE Vec min(Vec a, Vec b) {
+#if defined(__AVX512F__)
+  return _mm512_min_ps(a, b);
+#elif defined(__AVX2__)
+  return _mm256_min_ps(a, b);
+#elif defined(__SSE2__)
+  return _mm_min_ps(a, b);
+#else
+  return a < b ? a : b;
+#endif
+}
+ATTNPROF_INLINE Vec abs(Vec x) { return as_float(as_int(x) & 0x7fffffff); }
+
+ATTNPROF_INLINE Vec load(const float* p) { return *reinterpret_cast<const VecUnaligned*>(p); }
+ATTNPROF_INLINE void store(float* p, Vec x) { *reinterpret_cast<VecUnaligned*>(p) = x; }
+
+#if defined(__AVX512F__)
+ATTNPROF_INLINE __mmask16 first_lanes(Index n) { return static_cast<__mmask16>((1U << n) - 1U); }
+#elif defined(__AVX2__)
+ATTNPROF_INLINE __m256i first_lanes(Index n) {
+  alignas(32) static constexpr std::int32_t kBits[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kBits + 8 - n));
+}
+#endif
+
+/// The first n lanes (0 < n < kLanes), the others zero; memory behind them is not touched.
+ATTNPROF_INLINE Vec load_first(const float* p, Index n) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_loadu_ps(first_lanes(n), p);
+#elif defined(__AVX2__)
+  return _mm256_maskload_ps(p, first_lanes(n));
+#else
+  Vec out{};
+  for (Index i = 0; i < n; ++i) {
+    out[i] = p[i];
+  }
+  return out;
+#endif
+}
+ATTNPROF_INLINE void store_first(float* p, Vec x, Index n) {
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_ps(p, first_lanes(n), x);
+#elif defined(__AVX2__)
+  // Masked stores are microcoded on several AMD generations: halves instead.
+  __m128 part = _mm256_castps256_ps128(x);
+  if ((n & 4) != 0) {
+    _mm_storeu_ps(p, part);
+    p += 4;
+    part = _mm256_extractf128_ps(x, 1);
+  }
+  if ((n & 2) != 0) {
+    _mm_storel_pi(reinterpret_cast<__m64*>(p), part);
+    p += 2;
+    part = _mm_movehl_ps(part, part);
+  }
+  if ((n & 1) != 0) {
+    _mm_store_ss(p, part);
+  }
+#else
+  for (Index i = 0; i < n; ++i) {
+    p[i] = x[i];
+  }
+#endif
+}
+/// Past the caches; p must be aligned to the vector.
+ATTNPROF_INLINE void store_stream(float* p, Vec x) {
+#if defined(__AVX512F__)
+  _mm512_stream_ps(p, x);
+#elif defined(__AVX2__)
+  _mm256_stream_ps(p, x);
+#elif defined(__SSE2__)
+  _mm_stream_ps(p, x);
+#else
+  store(p, x);
+#endif
+}
+ATTNPROF_INLINE void fence_streams() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+ATTNPROF_INLINE Vec from_bf16(HalfVec bits) { return as_float(__builtin_convertvector(bits, UintVec) << 16); }
+/// Nearest, ties to even; NaN stays NaN.
+ATTNPROF_INLINE HalfVec to_bf16(Vec x) {
+  const UintVec bits = as_uint(x);
+  const UintVec rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
+  const UintVec kept = x == x ? rounded : bits | 0x400000U;
+  return __builtin_convertvector(kept >> 16, HalfVec);
+}
+ATTNPROF_INLINE float from_bf16(Bf16 bits) { return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16); }
+ATTNPROF_INLINE Bf16 to_bf16(float x) {
+  const auto bits = __builtin_bit_cast(std::uint32_t, x);
+  const std::uint32_t kept = x == x ? bits + 0x7fffU + ((bits >> 16) & 1U) : bits | 0x400000U;
+  return static_cast<Bf16>(kept >> 16);
+}
+ATTNPROF_INLINE Vec load(const Bf16* p) { return from_bf16(HalfVec(*reinterpret_cast<const HalfVecUnaligned*>(p))); }
+ATTNPROF_INLINE void store(Bf16* p, Vec x) { *reinterpret_cast<HalfVecUnaligned*>(p) = to_bf16(x); }
+ATTNPROF_INLINE Vec load_first(const Bf16* p, Index n) {
+  HalfVec out{};
+  for (Index i = 0; i < n; ++i) {
+    out[i] = p[i];
+  }
+  return from_bf16(out);
+}
+ATTNPROF_INLINE void store_first(Bf16* p, Vec x, Index n) {
+  const HalfVec bits = to_bf16(x);
+  for (Index i = 0; i < n; ++i) {
+    p[i] = bits[i];
+  }
+}
+ATTNPROF_INLINE float load_one(const float* p) { return *p; }
+ATTNPROF_INLINE float load_one(const Bf16* p) { return from_bf16(*p); }
+ATTNPROF_INLINE void store_one(float* p, float x) { *p = x; }
+ATTNPROF_INLINE void store_one(Bf16* p, float x) { *p = to_bf16(x); }
+
+template <class T>
+ATTNPROF_INLINE Vec load_upto(const T* p, Index n) {
+  return n >= kLanes ? load(p) : load_first(p, n);
+}
+template <class T>
+ATTNPROF_INLINE void store_upto(T* p, Vec x, Index n) {
+  if (n >= kLanes) {
+    store(p, x);
+  } else {
+    store_first(p, x, n);
+  }
+}
+
+/// Lanes at or past n replaced by `other`.
+ATTNPROF_INLINE Vec keep_first(Vec x, Index n, Vec other) { return iota() < static_cast<std::int32_t>(n) ? x : other; }
+
+ATTNPROF_INLINE float sum_of(Vec x) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_add_ps(x);
+#elif defined(__AVX2__)
+  __m128 half = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+  half = _mm_add_ps(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(_mm_add_ss(half, _mm_movehdup_ps(half)));
+#else
+  return (x[0] + x[2]) + (x[1] + x[3]);
+#endif
+}
+ATTNPROF_INLINE float max_of(Vec x) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_max_ps(x);
+#elif defined(__AVX2__)
+  __m128 half = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+  half = _mm_max_ps(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(_mm_max_ss(half, _mm_movehdup_ps(half)));
+#else
+  const float a = x[0] > x[2] ? x[0] : x[2];
+  const float b = x[1] > x[3] ? x[1] : x[3];
+  return a > b ? a : b;
+#endif
+}
+
+/// In place: rows[i][j] becomes rows[j][i]. Swaps ever smaller blocks (Eklundh 1972).
+ATTNPROF_INLINE void transpose(Vec (&rows)[kLanes]) {
+#pragma GCC unroll 5
+  for (int step = kLanes / 2; step > 0; step /= 2) {
+    IntVec low{};
+    IntVec high{};
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) {
+      // Lane i of the upper row takes the lower row's lane where bit `step` is set, and the other way round.
+      low[i] = (i & step) == 0 ? i : kLanes + i - step;
+      high[i] = (i & step) == 0 ? i + step : kLanes + i;
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) {
+      if ((i & step) == 0) {
+        const Vec a = rows[i];
+        const Vec b = rows[i + step];
+        rows[i] = __builtin_shuffle(a, b, low);
+        rows[i + step] = __builtin_shuffle(a, b, high);
+      }
+    }
+  }
+}
+
+} // namespace attnprof::operators::ATTNPROF_ISA

@@ -1,0 +1,254 @@
+#include "operators/workload.hpp"
+
+#include "operators/layers/lower_layout.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace attnprof::operators {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+/// Taken by every workload: sizes of the input, and how and where it runs.
+const Names& common_names() {
+  static const Names kNames = {"layout", "batch", "seq_len", "grid", "dim", "dtype", "plan", "device", "threads"};
+  return kNames;
+}
+
+std::string text_or(const Config& config, std::string_view name) {
+  return config.has(name) ? config.text(name) : std::get<std::string>(find_param(name).fallback);
+}
+
+const LayoutDescriptor& layout_of(const Config& given) { return find_layout(text_or(given, "layout")); }
+const VariantDescriptor& variant_of(const Config& given) {
+  return find_variant(given.has("variant") ? given.text("variant") : "mha");
+}
+
+template <class Descriptor>
+bool takes(const Descriptor& descriptor, std::string_view name) {
+  return std::find(descriptor.params.begin(), descriptor.params.end(), name) != descriptor.params.end() ||
+         std::any_of(descriptor.own_params.begin(), descriptor.own_params.end(),
+                     [&](const ParamSpec& spec) { return spec.name == name; });
+}
+
+void add_own_params(std::vector<ParamSpec>& all, const std::vector<ParamSpec>& own) {
+  for (const ParamSpec& spec : own) {
+    const auto same = [&](const ParamSpec& other) { return other.name == spec.name; };
+    if (std::none_of(all.begin(), all.end(), same)) {
+      // In front of dtype, plan, device and threads, which end every id.
+      const auto at = std::find_if(all.begin(), all.end(), [](const ParamSpec& other) { return other.name == "dtype"; });
+      all.insert(at, spec);
+    }
+  }
+}
+
+} // namespace
+
+const std::vector<ParamSpec>& all_params() {
+  static const std::vector<ParamSpec> kAll = [] {
+    std::vector<ParamSpec> all = shared_params();
+    for (const VariantDescriptor& variant : variants()) {
+      add_own_params(all, variant.own_params);
+    }
+    for (const LayoutDescriptor& layout : layouts()) {
+      add_own_params(all, layout.own_params);
+    }
+    return all;
+  }();
+  return kAll;
+}
+
+const ParamSpec& find_param(std::string_view name) {
+  std::vector<std::string> known;
+  for (const ParamSpec& spec : all_params()) {
+    if (spec.name == name) {
+      return spec;
+    }
+    known.push_back(spec.name);
+  }
+  const std::string near = nearest_name(name, known);
+  throw Error(ErrorKind::kUsage, fmt::format("parameter '{}' is not known{}", name,
+                                             near.empty() ? "" : fmt::format(", did you mean '{}'?", near)));
+}
+
+bool takes_param(const Config& given, std::string_view name) {
+  if (given.has("model")) {
+    const ModelDescriptor& model = find_model(given.text("model"));
+    const bool listed = std::find(model.params.begin(), model.params.end(), name) != model.params.end();
+    return listed || name == "model" || name == "batch" || name == "dtype" || name == "plan" || name == "device" ||
+           name == "threads";
+  }
+  if (common_names().contains(name)) {
+    return true;
+  }
+  const LayoutDescriptor& layout = layout_of(given);
+  if (name == "variant") {
+    return layout.takes_variant;
+  }
+  return takes(layout, name) || (layout.takes_variant && takes(variant_of(given), name));
+}
+
+std::string takers_of(std::string_view name) {
+  std::vector<std::string> takers;
+  const auto collect = [&](const auto& descriptors, std::string_view kind) {
+    std::vector<std::string> names;
+    for (const auto& descriptor : descriptors) {
+      if (takes(descriptor, name)) {
+        names.push_back(descriptor.name);
+      }
+    }
+    if (!names.empty()) {
+      takers.push_back(fmt::format("{} {}", kind, fmt::join(names, ", ")));
+    }
+  };
+  collect(layouts(), "layouts");
+  collect(variants(), "variants");
+  return takers.empty() ? "no workload of this build" : fmt::format("{}", fmt::join(takers, "; "));
+}
+
+namespace {
+
+void check_taken(const Config& given) {
+  for (const auto& [name, value] : given.values()) {
+    if (std::holds_alternative<std::monostate>(value)) {
+      continue;
+    }
+    const ParamSpec& spec = find_param(name);
+    if (!takes_param(given, name)) {
+      throw Error(ErrorKind::kUsage, fmt::format("{} does not apply to this workload; it is taken by {}", spec.flag(),
+                                                 takers_of(name)));
+    }
+  }
+}
+
+/// grid fixes seq_len; a decode step is one token unless told otherwise.
+void resolve_lengths(Config& config) {
+  if (config.has("grid")) {
+    const Grid grid = config.grid();
+    const std::int64_t tokens = (Count(grid.height) * grid.width).value();
+    if (config.has("seq_len") && config.integer("seq_len") != tokens) {
+      throw Error(ErrorKind::kInvalid, fmt::format("--seq-len {} contradicts --grid {}, which has {} tokens: give one of them",
+                                                   config.integer("seq_len"), config.text("grid"), tokens));
+    }
+    config.set("seq_len", tokens);
+  } else if (config.has("phase") && config.text("phase") == "decode" && !config.has("seq_len")) {
+    config.set("seq_len", std::int64_t{1});
+  }
+}
+
+void fill_fallbacks(Config& config) {
+  for (const ParamSpec& spec : all_params()) {
+    if (!config.has(spec.name) && !std::holds_alternative<std::monostate>(spec.fallback) && takes_param(config, spec.name)) {
+      config.set(spec.name, spec.fallback);
+    }
+  }
+}
+
+} // namespace
+
+Config resolve(const Config& given) {
+  check_taken(given);
+  Config config = given;
+  if (config.has("model")) {
+    fill_fallbacks(config);
+    find_model(config.text("model")).resolve(config);
+    return config;
+  }
+  config.set("layout", text_or(given, "layout"));
+  const LayoutDescriptor& layout = layout_of(config);
+  if (layout.takes_variant) {
+    config.set("variant", variant_of(config).name);
+  }
+  resolve_lengths(config);
+  fill_fallbacks(config);
+  if (layout.takes_variant && variant_of(config).resolve != nullptr) {
+    variant_of(config).resolve(config);
+  }
+  if (layout.resolve != nullptr) {
+    layout.resolve(config);
+  }
+  return config;
+}
+
+namespace {
+
+/// ':' separates the parts of an id and '%' escapes; both are rare, a path or a future name may hold them.
+std::string escape(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    out += c == ':' || c == '%' || c == '\n' ? fmt::format("%{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
+  }
+  return out;
+}
+
+std::string unescape(std::string_view text, std::string_view id) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    const std::string digits(text.substr(i + 1, 2));
+    const bool valid = digits.size() == 2 && digits.find_first_not_of("0123456789abcdef") == std::string::npos;
+    if (!valid) {
+      throw Error(ErrorKind::kUsage, fmt::format("case id '{}' has a broken escape at '{}'", id, text.substr(i)));
+    }
+    out += static_cast<char>(std::stoi(digits, nullptr, 16));
+    i += 2;
+  }
+  return out;
+}
+
+} // namespace
+
+std::string case_id(const Config& resolved) {
+  std::string id;
+  for (const ParamSpec& spec : all_params()) {
+    const Value& value = resolved.get(spec.name);
+    const bool* flag = std::get_if<bool>(&value);
+    const bool silent = std::holds_alternative<std::monostate>(value) || (flag != nullptr && !*flag) ||
+                        (spec.name == "device" && resolved.text("device") == "cpu");
+    if (!silent) {
+      id += fmt::format("{}{}={}", id.empty() ? "" : ":", spec.name, escape(to_string(value)));
+    }
+  }
+  return id;
+}
+
+bool looks_like_case_id(std::string_view text) { return text.find('=') != std::string_view::npos; }
+
+Config parse_case_id(std::string_view id) {
+  Config config;
+  std::size_t begin = 0;
+  while (begin <= id.size()) {
+    const std::size_t end = std::min(id.find(':', begin), id.size());
+    const std::string_view part = id.substr(begin, end - begin);
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos) {
+      throw Error(ErrorKind::kUsage, fmt::format("case id '{}': '{}' is not name=value", id, part));
+    }
+    const ParamSpec& spec = find_param(part.substr(0, equals));
+    if (config.has(spec.name)) {
+      throw Error(ErrorKind::kUsage, fmt::format("case id '{}' gives '{}' twice", id, spec.name));
+    }
+    config.set(spec.name, parse_value(spec, unescape(part.substr(equals + 1), id)));
+    begin = end + 1;
+  }
+  return config;
+}
+
+Graph build(const Config& resolved) {
+  GraphBuilder builder(dtype_from_name(resolved.text("dtype")));
+  if (resolved.has("model")) {
+    find_model(resolved.text("model")).build(builder, resolved);
+    return builder.take();
+  }
+  const Extents dims{resolved.integer("batch"), resolved.integer("seq_len"), resolved.integer("dim")};
+  const View x = builder.input("x", dims).as_matrix();
+  builder.mark_output(lower_layout(builder, resolved, layout_of(resolved), x), "y");
+  return builder.take();
+}
+
+} // namespace attnprof::operators
