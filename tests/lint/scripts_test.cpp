@@ -17,17 +17,18 @@ const fs::path kScripts = fs::path(ATTNPROF_SOURCE_DIR) / "scripts";
 class Machine {
  public:
   Machine() {
-    fs::create_directories(commands_);
-    fs::create_directories(headers_);
-    for (const char* tool :
-         {"bash", "cat", "cksum", "cut", "dirname", "env", "mkdir", "readlink", "rm", "sed", "sort", "tail", "tr"})
+    for (const fs::path& folder : {commands_, tools_, headers_})
+      fs::create_directories(folder);
+    for (const char* tool : {"bash", "cat", "cksum", "cut", "dirname", "env", "head", "mkdir", "readlink", "rm", "sed",
+                             "sort", "tail", "tr"})
       for (const char* folder : {"/bin", "/usr/bin"})
-        if (const fs::path program = fs::path(folder) / tool; fs::exists(program) && !fs::exists(commands_ / tool))
-          fs::create_symlink(program, commands_ / tool);
+        if (const fs::path program = fs::path(folder) / tool; fs::exists(program) && !fs::exists(tools_ / tool))
+          fs::create_symlink(program, tools_ / tool);
   }
 
   /// A command that notes its name and arguments in calls() and then runs `body`.
   void add_command(const std::string& name, const std::string& body) {
+    // commands_ stands before tools_ in PATH and holds no links: writing here can never reach a program of this system.
     std::ofstream(commands_ / name) << "#!/bin/bash\nprintf '%s\\n' \"" << name << " $*\" >>\""
                                     << (folder_ / "calls").string() << "\"\n"
                                     << body << "\n";
@@ -72,7 +73,7 @@ class Machine {
  private:
   RunOptions options() const {
     RunOptions result;
-    result.environment = {{"PATH", commands_.string()},
+    result.environment = {{"PATH", commands_.string() + ":" + tools_.string()},
                           {"ATTNPROF_INCLUDE_DIRS", headers_.string()},
                           {"ATTNPROF_BUILD_DIR", (folder_ / "build").string()},
                           {"CXX", std::nullopt}};
@@ -80,7 +81,8 @@ class Machine {
   }
 
   TempDir folder_;
-  fs::path commands_ = folder_ / "bin";
+  fs::path commands_ = folder_ / "commands";
+  fs::path tools_ = folder_ / "tools";
   fs::path headers_ = folder_ / "include";
 };
 
@@ -224,7 +226,7 @@ TEST_CASE("setup: an old CMake is refused by version", "[lint][scripts]") {
 TEST_CASE("setup: compilers at work follow memory and cores", "[lint][scripts]") {
   Machine machine;
   machine.add_command("nproc", "echo 64");
-  machine.add_command("sed", "echo 3500000"); // stands for MemAvailable in KiB
+  machine.add_command("sed", "echo 3500000"); // the reader of /proc/meminfo: MemAvailable in KiB
   CHECK(machine.run("build_jobs").out == "2\n");
   machine.add_command("nproc", "echo 1");
   CHECK(machine.run("build_jobs").out == "1\n");
