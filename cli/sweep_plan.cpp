@@ -1,0 +1,341 @@
+#include "cli/sweep_plan.hpp"
+
+#include "cli/where.hpp"
+#include "operators/core/error.hpp"
+#include "operators/workload.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <random>
+#include <regex>
+#include <unordered_set>
+
+namespace attnprof::cli {
+namespace {
+
+using operators::Config;
+using operators::Error;
+using operators::ErrorKind;
+using operators::ParamSpec;
+using operators::Value;
+
+const Axis* find_axis(const std::vector<Axis>& axes, std::string_view name) {
+  const auto found = std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.name == name; });
+  return found == axes.end() ? nullptr : &*found;
+}
+
+/// The parameters that choose a workload: they decide which others apply.
+bool names_workload(std::string_view name) {
+  return name == "model" || name == "layout" || name == "variant";
+}
+
+std::string label_of(const Config& workload) {
+  std::vector<std::string> parts;
+  for (const char* name : {"model", "layout", "variant"}) {
+    if (workload.has(name)) {
+      parts.push_back(fmt::format("--{} {}", name, workload.text(name)));
+    }
+  }
+  return parts.empty() ? "--variant mha" : fmt::format("{}", fmt::join(parts, " "));
+}
+
+/// --variant is taken by every layout with a mixer, which descriptors state in a field of its own.
+std::string takers(std::string_view name) {
+  if (name != "variant" && name != "layout") {
+    return operators::takers_of(name);
+  }
+  std::vector<std::string> names;
+  for (const operators::LayoutDescriptor& layout : operators::layouts()) {
+    if (layout.takes_variant || name == "layout") {
+      names.push_back(layout.name);
+    }
+  }
+  return fmt::format("layouts {}", fmt::join(names, ", "));
+}
+
+/// A workload before its sizes: model, or layout and variant, or a whole id.
+struct Workload {
+  Config base;
+  bool from_id = false;
+};
+
+/// One config for each value of the axis, or the config itself where there is no axis.
+std::vector<Config> with_each(const std::vector<Config>& configs, const Axis* axis, bool only_where_taken) {
+  if (axis == nullptr) {
+    return configs;
+  }
+  std::vector<Config> out;
+  for (const Config& config : configs) {
+    if (only_where_taken && !operators::takes_param(config, axis->name)) {
+      out.push_back(config);
+      continue;
+    }
+    for (const Value& value : axis->values) {
+      out.push_back(config);
+      out.back().set(axis->name, value);
+    }
+  }
+  return out;
+}
+
+class Planner {
+ public:
+  explicit Planner(const PlanRequest& request) : request_(request) {}
+
+  SweepPlan plan() {
+    compile_conditions();
+    collect_workloads();
+    check_every_axis_applies();
+    check_size();
+    for (const Workload& workload : workloads_) {
+      expand(workload);
+    }
+    if (plan_.cases.empty()) {
+      throw Error(ErrorKind::kUsage, no_match());
+    }
+    const auto valid = [](const PlannedCase& one) { return one.rejection.empty(); };
+    if (std::none_of(plan_.cases.begin(), plan_.cases.end(), valid)) {
+      throw all_rejected();
+    }
+    shuffle();
+    take_shard();
+    return std::move(plan_);
+  }
+
+ private:
+  /// What was asked for wins over the default.
+  const Axis* axis_of(std::string_view name, bool with_defaults) const {
+    const Axis* asked = find_axis(request_.axes, name);
+    return asked != nullptr || !with_defaults ? asked : find_axis(request_.default_axes, name);
+  }
+
+  void collect_workloads() {
+    if (!request_.ids.empty()) {
+      for (const Axis& axis : request_.axes) {
+        if (names_workload(axis.name)) {
+          throw Error(ErrorKind::kUsage,
+                      fmt::format("--{} cannot be given with a case id, which names its workload itself", axis.name));
+        }
+      }
+      for (const Config& id : request_.ids) {
+        workloads_.push_back({id, true});
+      }
+      return;
+    }
+    std::vector<Config> configs{Config()};
+    if (const Axis* models = axis_of("model", true)) {
+      configs = with_each(configs, models, false);
+    } else {
+      configs = with_each(configs, axis_of("layout", true), false);
+      configs = with_each(configs, axis_of("variant", true), true);
+    }
+    for (const Config& config : configs) {
+      check_names(config);
+      const auto same = [&](const Workload& other) { return other.base == config; };
+      if (std::none_of(workloads_.begin(), workloads_.end(), same)) {
+        workloads_.push_back({config, false});
+      }
+    }
+  }
+
+  /// Unknown names are errors even where another value of the axis would have kept them from mattering.
+  static void check_names(const Config& config) {
+    operators::takes_param(config, "variant");
+    operators::takes_param(config, "heads");
+  }
+
+  void check_every_axis_applies() const {
+    for (const Axis& axis : request_.axes) {
+      const auto applies = [&](const Workload& workload) {
+        return workload.base.has(axis.name) || operators::takes_param(workload.base, axis.name);
+      };
+      if (std::any_of(workloads_.begin(), workloads_.end(), applies)) {
+        continue;
+      }
+      const std::string who =
+          workloads_.size() == 1 ? label_of(workloads_.front().base) : "any of the chosen workloads";
+      throw Error(ErrorKind::kUsage, fmt::format("{} does not apply to {}; it is taken by {}",
+                                                 operators::find_param(axis.name).flag(), who, takers(axis.name)));
+    }
+  }
+
+  /// The axes that apply to a workload beside those that chose it, outermost first.
+  std::vector<const Axis*> axes_for(const Workload& workload) const {
+    std::vector<const Axis*> axes;
+    for (const ParamSpec& spec : operators::all_params()) {
+      const Axis* axis = names_workload(spec.name) ? nullptr : axis_of(spec.name, !workload.from_id);
+      if (axis != nullptr && operators::takes_param(workload.base, spec.name)) {
+        axes.push_back(axis);
+      }
+    }
+    return axes;
+  }
+
+  void check_size() {
+    double total = 0.0; // no product of sizes overflows it
+    for (const Workload& workload : workloads_) {
+      double cases = 1.0;
+      for (const Axis* axis : axes_for(workload)) {
+        cases *= static_cast<double>(axis->values.size());
+      }
+      total += cases;
+    }
+    if (total > static_cast<double>(kMaxCases)) {
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("the axes span {:.0f} cases, more than the {} that one sweep may have: use fewer values, or "
+                      "several sweeps",
+                      total, kMaxCases));
+    }
+    plan_.spanned = static_cast<std::size_t>(total);
+  }
+
+  void expand(const Workload& workload) {
+    const std::vector<const Axis*> axes = axes_for(workload);
+    std::vector<std::size_t> position(axes.size(), 0);
+    for (;;) {
+      Config given = workload.base;
+      for (std::size_t i = 0; i < axes.size(); ++i) {
+        given.set(axes[i]->name, axes[i]->values[position[i]]);
+      }
+      add(given);
+      std::size_t i = axes.size();
+      while (i > 0 && ++position[i - 1] == axes[i - 1]->values.size()) {
+        position[--i] = 0;
+      }
+      if (i == 0) {
+        return;
+      }
+    }
+  }
+
+  void add(const Config& given) {
+    PlannedCase one;
+    try {
+      one.config = operators::resolve(given);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kInvalid && error.kind() != ErrorKind::kOverflow) {
+        throw;
+      }
+      one.config = with_fallbacks(given);
+      one.rejection = error.what();
+      if (!first_kind_) {
+        first_kind_ = error.kind();
+      }
+    }
+    one.id = operators::case_id(one.config);
+    if (!ids_.insert(one.id).second) {
+      ++plan_.merged;
+    } else if (selected(one)) {
+      plan_.cases.push_back(std::move(one));
+    } else {
+      ++plan_.deselected;
+    }
+  }
+
+  /// A rejected case was not completed; conditions on it still see the defaults that it would have had.
+  static Config with_fallbacks(Config config) {
+    for (const ParamSpec& spec : operators::all_params()) {
+      if (!config.has(spec.name) && operators::takes_param(config, spec.name)) {
+        config.set(spec.name, spec.fallback);
+      }
+    }
+    return config;
+  }
+
+  bool selected(const PlannedCase& one) const {
+    return (!where_ || where_->keeps(one.config)) && (!filter_ || std::regex_search(one.id, *filter_));
+  }
+
+  /// Before any case is looked at, so that a mistake is reported whatever the cases are.
+  void compile_conditions() {
+    if (request_.where) {
+      where_.emplace(*request_.where, operators::all_params());
+    }
+    if (!request_.filter) {
+      return;
+    }
+    try {
+      filter_.emplace(*request_.filter, std::regex::ECMAScript | std::regex::optimize);
+    } catch (const std::regex_error& error) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("--filter '{}' is not a regular expression: {}", *request_.filter, error.what()));
+    }
+  }
+
+  std::string no_match() const {
+    std::vector<std::string> conditions;
+    if (request_.filter) {
+      conditions.push_back(fmt::format("--filter '{}'", *request_.filter));
+    }
+    if (request_.where) {
+      conditions.push_back(fmt::format("--where '{}'", *request_.where));
+    }
+    return fmt::format("no case matches {}: all {} of the plan are left out; --dry-run without it lists them",
+                       fmt::join(conditions, " and "), plan_.deselected);
+  }
+
+  Error all_rejected() const {
+    const std::string& reason = plan_.cases.front().rejection;
+    const ErrorKind kind = first_kind_.value_or(ErrorKind::kInvalid);
+    return plan_.cases.size() == 1 ? Error(kind, reason)
+                                   : Error(kind, fmt::format("none of the {} cases is possible; the first: {}",
+                                                             plan_.cases.size(), reason));
+  }
+
+  /// Fisher-Yates by hand: std::shuffle may order differently from one library to the next, and shards on two machines
+  /// must agree.
+  void shuffle() {
+    if (!request_.shuffle_seed) {
+      return;
+    }
+    std::mt19937_64 random(*request_.shuffle_seed);
+    for (std::size_t i = plan_.cases.size(); i > 1; --i) {
+      std::swap(plan_.cases[i - 1], plan_.cases[random() % i]);
+    }
+  }
+
+  /// Round-robin, so that every shard gets its part of the large cases, which axes put side by side.
+  void take_shard() {
+    const auto count = static_cast<std::size_t>(request_.shard.count);
+    if (count == 1) {
+      return;
+    }
+    const std::size_t all = plan_.cases.size();
+    std::vector<PlannedCase> mine;
+    for (auto i = static_cast<std::size_t>(request_.shard.index - 1); i < all; i += count) {
+      mine.push_back(std::move(plan_.cases[i]));
+    }
+    plan_.other_shards = all - mine.size();
+    plan_.cases = std::move(mine);
+  }
+
+  const PlanRequest& request_;
+  std::vector<Workload> workloads_;
+  std::unordered_set<std::string> ids_;
+  std::optional<Where> where_;
+  std::optional<std::regex> filter_;
+  std::optional<ErrorKind> first_kind_;
+  SweepPlan plan_;
+};
+
+Axis texts(std::string name, const std::vector<std::string>& values) {
+  return {std::move(name), std::vector<Value>(values.begin(), values.end())};
+}
+
+} // namespace
+
+SweepPlan plan_sweep(const PlanRequest& request) {
+  return Planner(request).plan();
+}
+
+Axis both_plans() {
+  return texts("plan", {"eager", "fused"});
+}
+
+std::vector<Axis> default_sweep_axes() {
+  return {texts("layout", {"op", "standard", "sandwich"}), texts("variant", {"mha", "mqa", "gqa", "group", "cga"}),
+          texts("grid", {"14x14"}), Axis{"heads", {std::int64_t{4}}}, both_plans()};
+}
+
+} // namespace attnprof::cli

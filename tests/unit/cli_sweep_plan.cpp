@@ -1,0 +1,235 @@
+#include "cli/sweep_plan.hpp"
+#include "operators/core/error.hpp"
+#include "operators/workload.hpp"
+#include "tests/support/catch.hpp"
+
+#include <set>
+
+using namespace attnprof;
+using cli::plan_sweep;
+using cli::PlanRequest;
+using cli::SweepPlan;
+using operators::Error;
+using operators::ErrorKind;
+
+namespace {
+
+/// "heads=1,2 variant=mha" as axes.
+PlanRequest request(std::string_view text) {
+  PlanRequest out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view part = text.substr(0, end);
+    const std::size_t equals = part.find('=');
+    out.axes.push_back(cli::parse_axis(operators::find_param(part.substr(0, equals)), part.substr(equals + 1)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+std::vector<std::string> column(const SweepPlan& plan, std::string_view name) {
+  std::vector<std::string> out;
+  for (const cli::PlannedCase& one : plan.cases) {
+    out.push_back(operators::to_string(one.config.get(name)));
+  }
+  return out;
+}
+
+std::vector<std::string> ids(const SweepPlan& plan) {
+  std::vector<std::string> out;
+  for (const cli::PlannedCase& one : plan.cases) {
+    out.push_back(one.id);
+  }
+  return out;
+}
+
+Error refusal(const PlanRequest& request) {
+  try {
+    plan_sweep(request);
+  } catch (const Error& error) {
+    return error;
+  }
+  FAIL("planned");
+  return Error(ErrorKind::kInternal, "");
+}
+
+bool says(const Error& error, std::string_view word) {
+  return std::string_view(error.what()).find(word) != std::string_view::npos;
+}
+
+using Texts = std::vector<std::string>;
+
+} // namespace
+
+TEST_CASE("plan: the first parameter of the list is the outermost axis, whatever the order of the flags") {
+  const SweepPlan plan = plan_sweep(request("plan=eager,fused seq_len=64,32 variant=mha,mqa"));
+  CHECK(column(plan, "variant") == Texts{"mha", "mha", "mha", "mha", "mqa", "mqa", "mqa", "mqa"});
+  CHECK(column(plan, "seq_len") == Texts{"64", "64", "32", "32", "64", "64", "32", "32"});
+  CHECK(column(plan, "plan") == Texts{"eager", "fused", "eager", "fused", "eager", "fused", "eager", "fused"});
+  CHECK(plan.spanned == 8);
+  CHECK(plan.merged == 0);
+}
+
+TEST_CASE("plan: ids are those of the resolved configurations and plan again to the same case") {
+  const SweepPlan plan = plan_sweep(request("variant=gqa heads=4 dim=64 seq_len=8"));
+  REQUIRE(plan.cases.size() == 1);
+  CHECK(plan.cases[0].config == operators::resolve(plan.cases[0].config));
+  PlanRequest again;
+  again.ids = {operators::parse_case_id(plan.cases[0].id)};
+  again.default_axes = cli::default_sweep_axes(); // say nothing to an id
+  CHECK(ids(plan_sweep(again)) == ids(plan));
+}
+
+TEST_CASE("plan: a parameter that a workload does not take is left out for it, and equal cases merge") {
+  const SweepPlan plan = plan_sweep(request("variant=mha,gqa kv_heads=1,2 heads=4 dim=64"));
+  CHECK(column(plan, "variant") == Texts{"mha", "gqa", "gqa"});
+  CHECK(column(plan, "kv_heads") == Texts{"", "1", "2"});
+  const SweepPlan layouts = plan_sweep(request("layout=ffn,op variant=mha,mqa dim=64 heads=4"));
+  CHECK(column(layouts, "layout") == Texts{"ffn", "op", "op"});
+  CHECK(column(layouts, "variant") == Texts{"", "mha", "mqa"});
+}
+
+TEST_CASE("plan: values that resolve to the same case are one case") {
+  // A width equal to dim/heads is the default.
+  const SweepPlan plan = plan_sweep(request("variant=cga heads=4 dim=64 qk_dim=16 v_dim=16"));
+  PlanRequest two = request("variant=mha heads=4 dim=64 head_dim=16");
+  CHECK(plan.cases.size() == 1);
+  two.axes.push_back({"qk_dim", {std::int64_t{16}, std::int64_t{8}}});
+  const SweepPlan merged = plan_sweep(two);
+  CHECK(merged.cases.size() == 2);
+  two.axes.back().values = {std::int64_t{16}};
+  CHECK(plan_sweep(two).cases[0].id == plan_sweep(request("variant=mha heads=4 dim=64")).cases[0].id);
+}
+
+TEST_CASE("plan: a flag that no chosen workload takes names itself and its takers") {
+  const Error error = refusal(request("variant=mha chunk=64"));
+  CHECK(error.kind() == ErrorKind::kUsage);
+  CHECK(says(error, "--chunk"));
+  CHECK(says(error, "--variant mha"));
+  const Error kv = refusal(request("variant=mha,cga kv_heads=2"));
+  CHECK(says(kv, "--kv-heads"));
+  CHECK(says(kv, "gqa"));
+  CHECK(says(refusal(request("layout=ffn variant=mha")), "--variant"));
+  CHECK_NOTHROW(plan_sweep(request("layout=ffn,op variant=mha")));
+}
+
+TEST_CASE("plan: unknown names are usage errors with the nearest name (BUG-077)") {
+  const Error error = refusal(request("variant=mha,mhha"));
+  CHECK(error.kind() == ErrorKind::kUsage);
+  CHECK(says(error, "'mhha'"));
+  CHECK(says(error, "mha"));
+  CHECK(says(error, "cga")); // the known ones
+  CHECK(says(refusal(request("layout=sandwhich")), "sandwich"));
+}
+
+TEST_CASE("plan: an impossible combination is a rejected case among others and an error alone (R3)") {
+  const SweepPlan plan = plan_sweep(request("variant=mha dim=192 heads=3,5,4"));
+  REQUIRE(plan.cases.size() == 3);
+  CHECK(plan.cases[0].rejection.empty());
+  CHECK(plan.cases[1].rejection.find("--heads 5") != std::string::npos);
+  CHECK(plan.cases[1].id.find("heads=5") != std::string::npos);
+  CHECK(plan.cases[2].rejection.empty());
+
+  const Error alone = refusal(request("variant=mha dim=192 heads=5"));
+  CHECK(alone.kind() == ErrorKind::kInvalid);
+  CHECK(says(alone, "--heads 5"));
+  const Error all = refusal(request("variant=mha dim=192 heads=5,7"));
+  CHECK(all.kind() == ErrorKind::kInvalid);
+  CHECK(says(all, "none of the 2 cases"));
+  CHECK(says(all, "--heads 5"));
+}
+
+TEST_CASE("plan: --where and --filter select, and an empty selection is an error") {
+  PlanRequest where = request("variant=gqa heads=2,4 kv_heads=1,2,4 dim=64");
+  where.where = "kv_heads<=heads";
+  const SweepPlan plan = plan_sweep(where);
+  CHECK(column(plan, "kv_heads") == Texts{"1", "2", "1", "2", "4"});
+  CHECK(plan.deselected == 1);
+  CHECK(plan.spanned == 6);
+
+  // Conditions see the defaults of a case that could not be completed.
+  PlanRequest defaults = request("variant=mha heads=3,5,7");
+  defaults.where = "dim % heads == 0";
+  CHECK(column(plan_sweep(defaults), "heads") == Texts{"3"});
+
+  PlanRequest filter = request("variant=mha,mqa seq_len=32,64");
+  filter.filter = "variant=mqa.*seq_len=64";
+  CHECK(plan_sweep(filter).cases.size() == 1);
+  filter.filter = "NOTHING";
+  const Error nothing = refusal(filter);
+  CHECK(nothing.kind() == ErrorKind::kUsage);
+  CHECK(says(nothing, "no case matches"));
+  CHECK(says(nothing, "NOTHING"));
+  filter.filter = "([";
+  CHECK(says(refusal(filter), "--filter '(['"));
+}
+
+TEST_CASE("plan: shards partition the plan in order") {
+  const std::string axes = "variant=mha,mqa,gqa heads=4 dim=64 seq_len=8:64:8 plan=eager,fused";
+  const Texts whole = ids(plan_sweep(request(axes)));
+  REQUIRE(whole.size() == 48);
+  for (const std::int64_t count : {1, 2, 5, 7, 48, 60}) {
+    std::set<std::string> seen;
+    std::size_t total = 0;
+    std::size_t largest = 0;
+    std::size_t smallest = whole.size();
+    for (std::int64_t index = 1; index <= count; ++index) {
+      PlanRequest part = request(axes);
+      part.shard = {index, count};
+      const SweepPlan plan = plan_sweep(part);
+      CHECK(plan.cases.size() + plan.other_shards == whole.size());
+      total += plan.cases.size();
+      largest = std::max(largest, plan.cases.size());
+      smallest = std::min(smallest, plan.cases.size());
+      for (const std::string& id : ids(plan)) {
+        seen.insert(id);
+      }
+    }
+    CHECK(total == whole.size());
+    CHECK(seen.size() == whole.size());
+    CHECK(largest - smallest <= 1);
+  }
+}
+
+TEST_CASE("plan: shuffling keeps the set and repeats with its seed") {
+  PlanRequest shuffled = request("variant=mha seq_len=8:256:8");
+  const Texts ordered = ids(plan_sweep(shuffled));
+  shuffled.shuffle_seed = 1;
+  const Texts first = ids(plan_sweep(shuffled));
+  CHECK(first != ordered);
+  CHECK(first == ids(plan_sweep(shuffled)));
+  CHECK(std::set<std::string>(first.begin(), first.end()) == std::set<std::string>(ordered.begin(), ordered.end()));
+  shuffled.shuffle_seed = 2;
+  CHECK(first != ids(plan_sweep(shuffled)));
+}
+
+TEST_CASE("plan: axes override the values of an id, except its workload") {
+  const SweepPlan plan = plan_sweep(request("variant=mha heads=4 dim=64"));
+  PlanRequest again = request("threads=1 batch=2,3");
+  again.ids = {operators::parse_case_id(plan.cases[0].id)};
+  const SweepPlan changed = plan_sweep(again);
+  CHECK(column(changed, "batch") == Texts{"2", "3"});
+  CHECK(column(changed, "threads") == Texts{"1", "1"});
+  PlanRequest other = request("variant=mqa");
+  other.ids = again.ids;
+  CHECK(says(refusal(other), "--variant"));
+}
+
+TEST_CASE("plan: too many cases are refused before they are made") {
+  const Error error = refusal(request("variant=mha seq_len=1:10000:1 batch=1:11:1"));
+  CHECK(error.kind() == ErrorKind::kUsage);
+  CHECK(says(error, "110000"));
+  CHECK(says(error, "100000"));
+}
+
+TEST_CASE("plan: defaults fill in only what was not asked for") {
+  PlanRequest defaults = request("plan=fused");
+  defaults.default_axes = cli::default_sweep_axes();
+  const SweepPlan plan = plan_sweep(defaults);
+  CHECK(plan.cases.size() == 15);
+  for (const cli::PlannedCase& one : plan.cases) {
+    INFO(one.id);
+    CHECK(one.rejection.empty()); // the set of a newcomer's first sweep
+    CHECK(one.config.text("plan") == "fused");
+  }
+}
