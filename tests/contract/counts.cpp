@@ -1,0 +1,99 @@
+// For every registered variant, layout and plan: the loops executed with a counting scalar do exactly the work that the
+// cost visitor states, launch by launch, and touch exactly the bytes.
+#include "operators/core/cost.hpp"
+#include "operators/core/plan.hpp"
+#include "operators/exec/verify.hpp"
+#include "operators/workload.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/counting_memory.hpp"
+
+// After the counting scalar, so that its overloads are found by the templates.
+#include "operators/kernels/reference/attention_loop.hpp"
+
+using namespace attnprof::operators;
+using attnprof::testing::CountingMemory;
+
+namespace {
+
+void check_counts(const Config& config, std::string_view plan) {
+  const Graph launches = plan_launches(build(config), plan);
+  const Cost cost = cost_of(launches);
+  CountingMemory memory(launches);
+  for (std::size_t i = 0; i < launches.ops.size(); ++i) {
+    const LaunchCost& stated = cost.launches[i];
+    INFO(case_id(config) << " plan " << plan << " launch " << stated.scope << " " << stated.op << " " << stated.shape);
+    memory.start_launch();
+    std::visit([&](const auto& op) { reference::run_loop(op, memory); }, launches.ops[i].primitive);
+    CHECK(memory.counts().macs == stated.work.macs.value());
+    CHECK(memory.counts().vector_flops == stated.work.vector_flops.value());
+    CHECK(memory.counts().transcendentals == stated.work.transcendentals.value());
+    CHECK(memory.bytes_read() == stated.bytes.read.value());
+    CHECK(memory.bytes_written() == stated.bytes.written.value());
+    CHECK(memory.bytes_touched() == stated.bytes.working_set.value());
+    CHECK(stated.work.useful_macs <= stated.work.macs);
+  }
+}
+
+/// Every variant inside every layout that takes one, at sizes that any of them accepts.
+std::vector<Config> combinations() {
+  std::vector<Config> out;
+  for (const LayoutDescriptor& layout : layouts()) {
+    for (const VariantDescriptor& variant : variants()) {
+      if (layout.takes_variant) {
+        out.push_back(resolve(parse_case_id("layout=" + layout.name + ":variant=" + variant.name + ":grid=2x3:dim=8")));
+      }
+    }
+  }
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("counted operations and touched bytes equal the stated ones for every sample") {
+  const std::vector<Config> cases = sample_cases();
+  REQUIRE(cases.size() >= variants().size() + layouts().size());
+  for (const Config& config : cases) {
+    check_counts(config, "eager");
+    check_counts(config, "fused");
+  }
+}
+
+TEST_CASE("counted operations and touched bytes equal the stated ones for every variant in every layout") {
+  for (Config config : combinations()) {
+    check_counts(config, "eager");
+    check_counts(config, "fused");
+  }
+}
+
+TEST_CASE("both plans and the reference agree on the numbers of every sample") {
+  for (const Config& config : sample_cases()) {
+    INFO(case_id(config));
+    const Graph eager = build(config);
+    const Graph fused = plan_launches(eager, "fused");
+    const TensorValues a = run_reference(eager, reference_inputs(eager, 7));
+    const TensorValues b = run_reference(fused, reference_inputs(fused, 7));
+    REQUIRE(a.size() == b.size());
+    for (const auto& [id, values] : a) {
+      const std::vector<double>& other = b.at(id);
+      REQUIRE(values.size() == other.size());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        REQUIRE(values[i] == Catch::Approx(other[i]).margin(1e-12));
+      }
+    }
+  }
+}
+
+TEST_CASE("the fused plan needs no more launches and no more bytes than the eager plan") {
+  for (const Config& config : sample_cases()) {
+    INFO(case_id(config));
+    const Graph graph = build(config);
+    const Totals eager = cost_of(graph).totals;
+    const Totals fused = cost_of(plan_launches(graph, "fused")).totals;
+    CHECK(fused.launches <= eager.launches);
+    CHECK(fused.bytes_read + fused.bytes_written <= eager.bytes_read + eager.bytes_written);
+    CHECK(fused.work.useful_macs == eager.work.useful_macs);
+    CHECK(fused.work.macs <= eager.work.macs);
+    CHECK(fused.params == eager.params);
+    CHECK(fused.compulsory_bytes == eager.compulsory_bytes);
+  }
+}
