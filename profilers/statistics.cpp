@@ -109,10 +109,15 @@ std::optional<Interval> bootstrap_median_interval(std::span<const double> sample
   if (count < kMinIntervalSamples || options.resamples < 1)
     return std::nullopt;
   const auto block = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
+  // Many samples need few resamples: their interval is narrow, and the cost grows with the product.
+  constexpr std::size_t kDraws = 250'000;
+  constexpr std::size_t kLeastResamples = 100;
+  const auto most = static_cast<std::size_t>(options.resamples);
+  const std::size_t rounds = std::min(most, std::max(kLeastResamples, kDraws / count));
   std::mt19937_64 generator(options.seed);
   std::vector<double> medians;
   std::vector<double> resample(count);
-  for (int round = 0; round < options.resamples; ++round) {
+  for (std::size_t round = 0; round < rounds; ++round) {
     for (std::size_t filled = 0; filled < count;) {
       const std::size_t start = draw_below(generator, count);
       for (std::size_t i = 0; i < block && filled < count; ++i)

@@ -37,6 +37,7 @@ struct Interval {
 
 struct BootstrapOptions {
   double confidence = 0.95;
+  /// At most; fewer from 500 samples on.
   int resamples = 500;
   std::uint64_t seed = 0x5eed;
 };
