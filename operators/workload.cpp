@@ -21,7 +21,9 @@ std::string text_or(const Config& config, std::string_view name) {
   return config.has(name) ? config.text(name) : std::get<std::string>(find_param(name).fallback);
 }
 
-const LayoutDescriptor& layout_of(const Config& given) { return find_layout(text_or(given, "layout")); }
+const LayoutDescriptor& layout_of(const Config& given) {
+  return find_layout(text_or(given, "layout"));
+}
 const VariantDescriptor& variant_of(const Config& given) {
   return find_variant(given.has("variant") ? given.text("variant") : "mha");
 }
@@ -38,7 +40,8 @@ void add_own_params(std::vector<ParamSpec>& all, const std::vector<ParamSpec>& o
     const auto same = [&](const ParamSpec& other) { return other.name == spec.name; };
     if (std::none_of(all.begin(), all.end(), same)) {
       // In front of dtype, plan, device and threads, which end every id.
-      const auto at = std::find_if(all.begin(), all.end(), [](const ParamSpec& other) { return other.name == "dtype"; });
+      const auto at =
+          std::find_if(all.begin(), all.end(), [](const ParamSpec& other) { return other.name == "dtype"; });
       all.insert(at, spec);
     }
   }
@@ -117,8 +120,8 @@ void check_taken(const Config& given) {
     }
     const ParamSpec& spec = find_param(name);
     if (!takes_param(given, name)) {
-      throw Error(ErrorKind::kUsage, fmt::format("{} does not apply to this workload; it is taken by {}", spec.flag(),
-                                                 takers_of(name)));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{} does not apply to this workload; it is taken by {}", spec.flag(), takers_of(name)));
     }
   }
 }
@@ -129,8 +132,9 @@ void resolve_lengths(Config& config) {
     const Grid grid = config.grid();
     const std::int64_t tokens = (Count(grid.height) * grid.width).value();
     if (config.has("seq_len") && config.integer("seq_len") != tokens) {
-      throw Error(ErrorKind::kInvalid, fmt::format("--seq-len {} contradicts --grid {}, which has {} tokens: give one of them",
-                                                   config.integer("seq_len"), config.text("grid"), tokens));
+      throw Error(ErrorKind::kInvalid,
+                  fmt::format("--seq-len {} contradicts --grid {}, which has {} tokens: give one of them",
+                              config.integer("seq_len"), config.text("grid"), tokens));
     }
     config.set("seq_len", tokens);
   } else if (config.has("phase") && config.text("phase") == "decode" && !config.has("seq_len")) {
@@ -140,7 +144,8 @@ void resolve_lengths(Config& config) {
 
 void fill_fallbacks(Config& config) {
   for (const ParamSpec& spec : all_params()) {
-    if (!config.has(spec.name) && !std::holds_alternative<std::monostate>(spec.fallback) && takes_param(config, spec.name)) {
+    if (!config.has(spec.name) && !std::holds_alternative<std::monostate>(spec.fallback) &&
+        takes_param(config, spec.name)) {
       config.set(spec.name, spec.fallback);
     }
   }
@@ -178,7 +183,8 @@ namespace {
 std::string escape(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    out += c == ':' || c == '%' || c == '\n' ? fmt::format("%{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
+    out +=
+        c == ':' || c == '%' || c == '\n' ? fmt::format("%{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
   }
   return out;
 }
@@ -217,7 +223,9 @@ std::string case_id(const Config& resolved) {
   return id;
 }
 
-bool looks_like_case_id(std::string_view text) { return text.find('=') != std::string_view::npos; }
+bool looks_like_case_id(std::string_view text) {
+  return text.find('=') != std::string_view::npos;
+}
 
 Config parse_case_id(std::string_view id) {
   Config config;

@@ -13,11 +13,12 @@ bool takes_param(const Config& given, std::string_view name);
 /// "layouts standard, sandwich; variants gqa": who takes the parameter, for error messages.
 std::string takers_of(std::string_view name);
 
-/// Completes what was given with defaults and derived values, in the order of all_params(). Parameters that the workload
-/// does not take must have been removed. Throws Error(kUsage | kInvalid | kOverflow) with the reason.
+/// Completes what was given with defaults and derived values, in the order of all_params(). Parameters that the
+/// workload does not take must have been removed. Throws Error(kUsage | kInvalid | kOverflow) with the reason.
 Config resolve(const Config& given);
 
-/// Canonical one-line id of a resolved configuration, "variant=mha:batch=1:seq_len=196:...", which parse_case_id reads back.
+/// Canonical one-line id of a resolved configuration, "variant=mha:batch=1:seq_len=196:...", which parse_case_id reads
+/// back.
 std::string case_id(const Config& resolved);
 /// Throws Error(kUsage) that names the part it cannot read.
 Config parse_case_id(std::string_view id);

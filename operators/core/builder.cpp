@@ -27,7 +27,9 @@ GraphBuilder::Scope::Scope(GraphBuilder& builder, const std::string& name)
     : builder_(builder), length_(builder.scope_.size()) {
   builder.scope_ += name + "/";
 }
-GraphBuilder::Scope::~Scope() { builder_.scope_.resize(length_); }
+GraphBuilder::Scope::~Scope() {
+  builder_.scope_.resize(length_);
+}
 
 View GraphBuilder::add_tensor(const std::string& name, const Extents& dims, TensorRole role) {
   Tensor tensor;
@@ -70,7 +72,9 @@ void GraphBuilder::mark_output(const View& view, const std::string& name) {
   tensor.name = name;
 }
 
-std::string GraphBuilder::set_weight_prefix(std::string prefix) { return std::exchange(weight_prefix_, std::move(prefix)); }
+std::string GraphBuilder::set_weight_prefix(std::string prefix) {
+  return std::exchange(weight_prefix_, std::move(prefix));
+}
 
 void GraphBuilder::push(const std::string& leaf, Primitive primitive) {
   graph_.ops.push_back({scope_ + leaf, std::move(primitive)});
@@ -142,6 +146,11 @@ View GraphBuilder::layout_copy(const std::string& leaf, const View& x) {
   const View y = temporary(x.dims);
   push(leaf, Copy{x, y, true});
   return y;
+}
+
+void GraphBuilder::layout_copy_into(const std::string& leaf, const View& x, const View& y) {
+  require(x.dims == y.dims, "copy", x, y);
+  push(leaf, Copy{x, y, true});
 }
 
 void GraphBuilder::copy_into(const std::string& leaf, const View& x, const View& y) {

@@ -3,21 +3,21 @@
 
 namespace attnprof::operators {
 
-/// Adds tensors and ops to a graph. Every op-adding function takes the leaf of its scope and returns the view of its result.
-/// Shapes are checked here; a mismatch is Error(kInternal), a fault of the variant and not of the user.
+/// Adds tensors and ops to a graph. Every op-adding function takes the leaf of its scope and returns the view of its
+/// result. Shapes are checked here; a mismatch is Error(kInternal), a fault of the variant and not of the user.
 class GraphBuilder {
-public:
+ public:
   explicit GraphBuilder(DType dtype) : dtype_(dtype) {}
 
   /// Enters a scope ("block0", "mixer") for as long as it lives.
   class Scope {
-  public:
+   public:
     Scope(GraphBuilder& builder, const std::string& name);
     ~Scope();
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
-  private:
+   private:
     GraphBuilder& builder_;
     std::size_t length_;
   };
@@ -52,6 +52,9 @@ public:
                         std::int64_t pad);
   /// Materialises a strided view: the copy that a framework's eager mode makes at a head split or merge.
   View layout_copy(const std::string& leaf, const View& x);
+  /// A layout copy into part of a larger tensor: the concatenation of heads.
+  void layout_copy_into(const std::string& leaf, const View& x, const View& y);
+  /// A copy that every plan makes: appending to a cache.
   void copy_into(const std::string& leaf, const View& x, const View& y);
   View rope(const std::string& leaf, const View& x, const View& table);
 
@@ -59,7 +62,7 @@ public:
   [[nodiscard]] const Graph& graph() const { return graph_; }
   Graph take() { return std::move(graph_); }
 
-private:
+ private:
   friend class Scope;
   View add_tensor(const std::string& name, const Extents& dims, TensorRole role);
   void push(const std::string& leaf, Primitive primitive);

@@ -9,7 +9,7 @@ namespace attnprof::operators {
 /// A checked 64-bit count of operations, elements or bytes. Sums and products that do not fit throw
 /// Error(kOverflow) instead of wrapping, so a printed count is never silently wrong.
 class Count {
-public:
+ public:
   constexpr Count() = default;
   // Implicit on purpose: formulas mix counts with plain sizes.
   constexpr Count(std::int64_t value) : value_(value) {} // NOLINT(google-explicit-constructor)
@@ -41,13 +41,17 @@ public:
   Count& operator*=(Count other) { return *this = *this * other; }
   friend constexpr auto operator<=>(Count, Count) = default;
 
-private:
+ private:
   [[noreturn]] static void throw_overflow(std::int64_t a, char op, std::int64_t b);
   std::int64_t value_ = 0;
 };
 
 /// Smallest multiple of `step` that is at least `value`; both positive.
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
-constexpr std::int64_t ceil_div(std::int64_t value, std::int64_t step) { return (value + step - 1) / step; }
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t step) {
+  return (value + step - 1) / step * step;
+}
+constexpr std::int64_t ceil_div(std::int64_t value, std::int64_t step) {
+  return (value + step - 1) / step;
+}
 
 } // namespace attnprof::operators

@@ -7,7 +7,9 @@ namespace attnprof::operators {
 /// Element type of a tensor in memory. Arithmetic is done in f32 whatever the storage.
 enum class DType { kF32, kBf16, kF16 };
 
-constexpr std::int64_t size_bytes(DType dtype) { return dtype == DType::kF32 ? 4 : 2; }
+constexpr std::int64_t size_bytes(DType dtype) {
+  return dtype == DType::kF32 ? 4 : 2;
+}
 
 constexpr std::string_view name_of(DType dtype) {
   switch (dtype) {

@@ -18,11 +18,11 @@ enum class ErrorKind {
 
 /// Thrown at boundaries; the text is a sentence that holds the offending value and the way out.
 class Error : public std::runtime_error {
-public:
+ public:
   Error(ErrorKind kind, const std::string& sentence) : std::runtime_error(sentence), kind_(kind) {}
   [[nodiscard]] ErrorKind kind() const { return kind_; }
 
-private:
+ private:
   ErrorKind kind_;
 };
 

@@ -9,7 +9,7 @@ namespace attnprof::operators {
 
 /// Up to eight sizes or strides, stored in place: building a graph must not allocate for every operand.
 class Extents {
-public:
+ public:
   static constexpr std::size_t kMaxRank = 8;
 
   Extents() = default;
@@ -48,7 +48,7 @@ public:
   // Unused slots stay zero, so the default comparison compares what is there.
   friend bool operator==(const Extents&, const Extents&) = default;
 
-private:
+ private:
   std::array<std::int64_t, kMaxRank> values_{};
   std::size_t size_ = 0;
 };

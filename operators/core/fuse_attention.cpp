@@ -29,7 +29,8 @@ struct Core {
 };
 
 bool single_use(const Uses& uses, TensorId tensor) {
-  return uses.writers[static_cast<std::size_t>(tensor)].size() == 1 && uses.readers[static_cast<std::size_t>(tensor)].size() == 1;
+  return uses.writers[static_cast<std::size_t>(tensor)].size() == 1 &&
+         uses.readers[static_cast<std::size_t>(tensor)].size() == 1;
 }
 
 /// Follows the data from a softmax back to its scores and on to its mix.

@@ -3,6 +3,7 @@
 #include "operators/core/uses.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace attnprof::operators {
 namespace {
@@ -23,8 +24,8 @@ std::vector<Axis> axes_of(const View& from, const View& to) {
   return axes;
 }
 
-/// Stride in `to` of a dimension (stride, size) of a view of `from`: it may lie inside one axis or span several that are
-/// also adjacent in `to`.
+/// Stride in `to` of a dimension (stride, size) of a view of `from`: it may lie inside one axis or span several that
+/// are also adjacent in `to`.
 std::optional<std::int64_t> stride_in(const std::vector<Axis>& axes, std::int64_t stride, std::int64_t size) {
   std::optional<std::int64_t> first;
   std::int64_t expected = 0;
@@ -90,7 +91,8 @@ namespace {
 
 /// Ops that take any strides on every operand; the others keep their dense inputs and the copy stays.
 bool takes_strides(const Primitive& primitive) {
-  return std::visit(Overloaded{[](const DepthwiseConv2d&) { return false; }, [](const auto&) { return true; }}, primitive);
+  return std::visit(Overloaded{[](const DepthwiseConv2d&) { return false; }, [](const auto&) { return true; }},
+                    primitive);
 }
 
 /// Rewrites every operand of `primitive` on the tensor `from.tensor`; false, and nothing changed, where one cannot be.
@@ -133,16 +135,33 @@ bool readers_take_source(Graph& graph, const Uses& uses, const Copy& copy) {
   return true;
 }
 
+/// The writer of the source writes to where the copy would put it, and other readers of the source read there.
 bool writer_takes_target(Graph& graph, const Uses& uses, const Copy& copy) {
   const auto& writers = uses.writers[static_cast<std::size_t>(copy.x.tensor)];
-  const auto& readers = uses.readers[static_cast<std::size_t>(copy.x.tensor)];
-  if (graph.tensor(copy.x.tensor).role != TensorRole::kIntermediate || writers.size() != 1 || readers.size() != 1 ||
-      !covers(graph, copy.x)) {
+  if (graph.tensor(copy.x.tensor).role != TensorRole::kIntermediate || writers.size() != 1 || !covers(graph, copy.x)) {
     return false;
   }
-  Primitive& writer = graph.ops[writers.front()].primitive;
-  return (std::holds_alternative<MatMul>(writer) || std::holds_alternative<Attention>(writer)) &&
-         redirect(writer, copy.x, copy.y);
+  const Primitive& writer = graph.ops[writers.front()].primitive;
+  if (!std::holds_alternative<MatMul>(writer) && !std::holds_alternative<Attention>(writer)) {
+    return false;
+  }
+  std::map<std::size_t, Primitive> changed{{writers.front(), writer}};
+  for (const std::size_t i : uses.readers[static_cast<std::size_t>(copy.x.tensor)]) {
+    const auto* same = std::get_if<Copy>(&graph.ops[i].primitive);
+    const bool is_this_copy = same != nullptr && same->x == copy.x && same->y == copy.y;
+    if (!is_this_copy) {
+      changed.emplace(i, graph.ops[i].primitive);
+    }
+  }
+  for (auto& [i, primitive] : changed) {
+    if (!takes_strides(primitive) || !redirect(primitive, copy.x, copy.y)) {
+      return false;
+    }
+  }
+  for (auto& [i, primitive] : changed) {
+    graph.ops[i].primitive = std::move(primitive);
+  }
+  return true;
 }
 
 } // namespace
@@ -150,12 +169,12 @@ bool writer_takes_target(Graph& graph, const Uses& uses, const Copy& copy) {
 void fuse_layout_copies(Graph& graph) {
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const auto* copy = std::get_if<Copy>(&graph.ops[i].primitive);
-    if (copy == nullptr || !copy->layout || !covers(graph, copy->y)) {
+    if (copy == nullptr || !copy->layout) {
       continue;
     }
     const Copy kept = *copy;
     const Uses uses = uses_of(graph);
-    if (readers_take_source(graph, uses, kept) || writer_takes_target(graph, uses, kept)) {
+    if ((covers(graph, kept.y) && readers_take_source(graph, uses, kept)) || writer_takes_target(graph, uses, kept)) {
       graph.ops.erase(graph.ops.begin() + static_cast<std::ptrdiff_t>(i));
       --i;
     }

@@ -7,8 +7,8 @@ namespace attnprof::operators {
 /// the copy would have put it. A copy that neither way can express stays.
 void fuse_layout_copies(Graph& graph);
 
-/// Expresses `view` of the dense tensor behind `from` on the tensor behind `to`, where element i of `from` is element i of
-/// `to` (equal sizes, `from` covers its tensor). Absent where no strides do it.
+/// Expresses `view` of the dense tensor behind `from` on the tensor behind `to`, where element i of `from` is element i
+/// of `to` (equal sizes, `from` covers its tensor). Absent where no strides do it.
 std::optional<View> remap(const View& view, const View& from, const View& to);
 
 } // namespace attnprof::operators

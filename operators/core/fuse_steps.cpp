@@ -13,14 +13,45 @@ struct Tail {
   View* y = nullptr;
 };
 Tail tail_of(Primitive& primitive) {
-  return std::visit(Overloaded{[](MatMul& op) { return Tail{&op.epilogue, &op.c}; },
-                               [](DepthwiseConv2d& op) { return Tail{&op.epilogue, &op.y}; },
-                               [](Pointwise& op) { return Tail{&op.steps, &op.y}; },
+  return std::visit(Overloaded{[](MatMul& op) {
+                                 return Tail{&op.epilogue, &op.c};
+                               },
+                               [](DepthwiseConv2d& op) {
+                                 return Tail{&op.epilogue, &op.y};
+                               },
+                               [](Pointwise& op) {
+                                 return Tail{&op.steps, &op.y};
+                               },
                                [](auto&) { return Tail{}; }},
                     primitive);
 }
 
-/// The op that alone writes exactly this view, if this reader is the only one.
+/// The same elements in the same order under other dimensions; absent for a strided or broadcast view.
+std::optional<View> reshaped(const View& view, const Extents& dims) {
+  if (view.dims == dims) {
+    return view;
+  }
+  View out = dense_view(view.tensor, dims);
+  out.offset = view.offset;
+  return view.contiguous() && out.elements() == view.elements() ? std::optional(out) : std::nullopt;
+}
+
+/// Gives every operand of an element-wise op the dimensions `dims`; false, and nothing changed, where one refuses.
+bool reshape(Pointwise& op, const Extents& dims) {
+  Primitive primitive = op;
+  bool done = true;
+  for_each_operand(primitive, [&](View& view) {
+    const std::optional<View> other = reshaped(view, dims);
+    done = done && other.has_value();
+    view = other.value_or(view);
+  });
+  if (done) {
+    op = std::get<Pointwise>(primitive);
+  }
+  return done;
+}
+
+/// The op that alone writes exactly these elements, if this reader is the only one.
 std::optional<std::size_t> producer(Graph& graph, const Uses& uses, const View& view) {
   const auto id = static_cast<std::size_t>(view.tensor);
   if (graph.tensor(view.tensor).role != TensorRole::kIntermediate || uses.writers[id].size() != 1 ||
@@ -29,7 +60,7 @@ std::optional<std::size_t> producer(Graph& graph, const Uses& uses, const View& 
   }
   const std::size_t writer = uses.writers[id].front();
   const Tail tail = tail_of(graph.ops[writer].primitive);
-  return tail.steps != nullptr && *tail.y == view ? std::optional(writer) : std::nullopt;
+  return tail.steps != nullptr && reshaped(*tail.y, view.dims) == view ? std::optional(writer) : std::nullopt;
 }
 
 /// x + operand and x * operand commute: lets the later of the two producers take the step.
@@ -57,6 +88,9 @@ bool fuse_one(Graph& graph, const Uses& uses, std::size_t index) {
   }
   Op& front = graph.ops[*from];
   const Tail tail = tail_of(front.primitive);
+  if (!reshape(*op, tail.y->dims)) {
+    return false;
+  }
   tail.steps->insert(tail.steps->end(), op->steps.begin(), op->steps.end());
   *tail.y = op->y;
   // The merged launch takes the place of the later op: its operands are ready there.

@@ -72,7 +72,8 @@ void visit_operands(Rope& op, Read&& read, Write&& write) {
   write(op.y);
 }
 
-/// Keys that at least one query tile visits: one contiguous range, since the ranges of successive rows overlap or touch.
+/// Keys that at least one query tile visits: one contiguous range, since the ranges of successive rows overlap or
+/// touch.
 KeyRange touched_keys(const Attention& op) {
   const std::int64_t n_q = op.q.dims[3];
   const std::int64_t n_k = op.k.dims[2];
@@ -141,9 +142,13 @@ Io io_of(const Primitive& primitive) {
     }
   }
   Io io;
-  std::visit([&](auto& typed) {
-    visit_operands(typed, [&](const View& view) { io.reads.push_back(view); }, [&](const View& view) { io.writes.push_back(view); });
-  }, op);
+  std::visit(
+      [&](auto& typed) {
+        visit_operands(
+            typed, [&](const View& view) { io.reads.push_back(view); },
+            [&](const View& view) { io.writes.push_back(view); });
+      },
+      op);
   return io;
 }
 

@@ -36,13 +36,14 @@ struct Tiles {
   friend bool operator==(const Tiles&, const Tiles&) = default;
 };
 
-/// Key range [begin, end) that a tile of query rows [row, row + rows) must visit, widened to whole key tiles (ragged at n_k).
+/// Key range [begin, end) that a tile of query rows [row, row + rows) must visit, widened to whole key tiles (ragged at
+/// n_k).
 struct KeyRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
-inline KeyRange visited_keys(const Mask& mask, const Tiles& tiles, std::int64_t row, std::int64_t rows, std::int64_t n_q,
-                             std::int64_t n_k) {
+inline KeyRange visited_keys(const Mask& mask, const Tiles& tiles, std::int64_t row, std::int64_t rows,
+                             std::int64_t n_q, std::int64_t n_k) {
   const std::int64_t first = mask.first_key(row, n_q, n_k);
   const std::int64_t end = mask.end_key(row + rows - 1, n_q, n_k);
   if (end <= first) {

@@ -10,19 +10,20 @@
 #include <vector>
 
 // The primitives. A workload is a list of them (R1), and one op is one launch. Each has, and cannot compile without,
-// `work_of` (core/work.cpp), `io_of` (core/io.cpp), a reference loop (kernels/reference) and a CPU kernel (kernels/cpu).
+// `work_of` (core/work.cpp), `io_of` (core/io.cpp), a reference loop (kernels/reference) and a CPU kernel
+// (kernels/cpu).
 namespace attnprof::operators {
 
 /// Element-wise functions. Their cost stands in step_traits, their meaning in kernels/reference/scalar.hpp.
 enum class StepFn {
-  kScale,       ///< x * value
-  kAdd,         ///< x + operand: bias, residual, mask or relative position bias
-  kMul,         ///< x * operand: gating
-  kRelu,        ///< max(x, 0)
-  kGelu,        ///< 0.5 * x * (1 + erf(x / sqrt 2)), the erf form
-  kSilu,        ///< x * sigmoid(x)
-  kSigmoid,     ///< 1 / (1 + exp(-x))
-  kMaskFill,    ///< -inf where the mask does not attend; last two dimensions are queries and keys
+  kScale,    ///< x * value
+  kAdd,      ///< x + operand: bias, residual, mask or relative position bias
+  kMul,      ///< x * operand: gating
+  kRelu,     ///< max(x, 0)
+  kGelu,     ///< 0.5 * x * (1 + erf(x / sqrt 2)), the erf form
+  kSilu,     ///< x * sigmoid(x)
+  kSigmoid,  ///< 1 / (1 + exp(-x))
+  kMaskFill, ///< -inf where the mask does not attend; last two dimensions are queries and keys
 };
 
 struct StepTraits {
@@ -89,8 +90,8 @@ struct LayerNorm {
   double eps = 1e-5;
 };
 
-/// y[b, i, j, ch] = steps(sum over taps of x[b, i*stride + u - pad, j*stride + v - pad, ch] * w[ch, u, v]), channels last,
-/// zero padding.
+/// y[b, i, j, ch] = steps(sum over taps of x[b, i*stride + u - pad, j*stride + v - pad, ch] * w[ch, u, v]), channels
+/// last, zero padding.
 struct DepthwiseConv2d {
   static constexpr std::string_view kName = "depthwise_conv2d";
   View x, w, y; ///< [batch, height, width, channels], [channels, kernel, kernel], [batch, out_h, out_w, channels]
@@ -107,15 +108,14 @@ struct Copy {
   bool layout = false;
 };
 
-/// Rotary position embedding, half-split pairing (channel i with i + d/2): x, y: [..., n, d]; table: [n, d] holds the d/2
-/// cosines, then the d/2 sines of each position (Su et al. 2021, eq. 34).
+/// Rotary position embedding, half-split pairing (channel i with i + d/2): x, y: [..., n, d]; table: [n, d] holds the
+/// d/2 cosines, then the d/2 sines of each position (Su et al. 2021, eq. 34).
 struct Rope {
   static constexpr std::string_view kName = "rope";
   View x, y, table;
 };
 
-using Primitive =
-    std::variant<MatMul, Softmax, Attention, Pointwise, LayerNorm, DepthwiseConv2d, Copy, Rope>;
+using Primitive = std::variant<MatMul, Softmax, Attention, Pointwise, LayerNorm, DepthwiseConv2d, Copy, Rope>;
 
 /// One primitive with its place in the network, such as "block3/mixer/scores".
 struct Op {

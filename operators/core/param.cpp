@@ -72,7 +72,8 @@ const std::vector<ParamSpec>& shared_params() {
 
 const ParamSpec& shared_param(std::string_view name) {
   const auto& params = shared_params();
-  const auto found = std::find_if(params.begin(), params.end(), [&](const ParamSpec& spec) { return spec.name == name; });
+  const auto found =
+      std::find_if(params.begin(), params.end(), [&](const ParamSpec& spec) { return spec.name == name; });
   if (found == params.end()) {
     throw Error(ErrorKind::kInternal, fmt::format("no shared parameter is called '{}'", name));
   }
@@ -105,7 +106,8 @@ Value parse_integer(const ParamSpec& spec, std::string_view text) {
 Value parse_real(const ParamSpec& spec, std::string_view text) {
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value <= 0.0 || value > 1e6) {
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value <= 0.0 ||
+      value > 1e6) {
     reject(spec, text, "give a positive number up to 1000000");
   }
   return value;
@@ -168,7 +170,9 @@ std::string to_string(const Value& value) {
   return std::visit(Print{}, value);
 }
 
-bool Config::has(std::string_view name) const { return !std::holds_alternative<std::monostate>(get(name)); }
+bool Config::has(std::string_view name) const {
+  return !std::holds_alternative<std::monostate>(get(name));
+}
 
 const Value& Config::get(std::string_view name) const {
   static const Value kAbsent;
@@ -187,14 +191,22 @@ const T& typed(const Config& config, std::string_view name) {
 }
 } // namespace
 
-std::int64_t Config::integer(std::string_view name) const { return typed<std::int64_t>(*this, name); }
-double Config::real(std::string_view name) const { return typed<double>(*this, name); }
-const std::string& Config::text(std::string_view name) const { return typed<std::string>(*this, name); }
+std::int64_t Config::integer(std::string_view name) const {
+  return typed<std::int64_t>(*this, name);
+}
+double Config::real(std::string_view name) const {
+  return typed<double>(*this, name);
+}
+const std::string& Config::text(std::string_view name) const {
+  return typed<std::string>(*this, name);
+}
 bool Config::flag(std::string_view name) const {
   const bool* value = std::get_if<bool>(&get(name));
   return value != nullptr && *value;
 }
-Grid Config::grid() const { return parse_grid(text("grid")); }
+Grid Config::grid() const {
+  return parse_grid(text("grid"));
+}
 std::int64_t Config::integer_or(std::string_view name, std::int64_t fallback) const {
   const std::int64_t* value = std::get_if<std::int64_t>(&get(name));
   return value == nullptr ? fallback : *value;

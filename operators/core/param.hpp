@@ -44,7 +44,7 @@ Grid parse_grid(std::string_view text);
 
 /// Values by parameter name.
 class Config {
-public:
+ public:
   [[nodiscard]] bool has(std::string_view name) const;
   [[nodiscard]] const Value& get(std::string_view name) const; ///< monostate where absent
   [[nodiscard]] std::int64_t integer(std::string_view name) const;
@@ -60,7 +60,7 @@ public:
   [[nodiscard]] const std::map<std::string, Value, std::less<>>& values() const { return values_; }
   friend bool operator==(const Config&, const Config&) = default;
 
-private:
+ private:
   std::map<std::string, Value, std::less<>> values_;
 };
 

@@ -4,8 +4,8 @@
 namespace attnprof::operators {
 
 /// The launch list of the eager plan: the graph as it was built.
-/// The launch list of the fused plan: a pass over the op list that replaces each attention core by one Attention op, makes
-/// bias, activation, gate and residual epilogues of the op in front, merges chains of element-wise ops, and lets
+/// The launch list of the fused plan: a pass over the op list that replaces each attention core by one Attention op,
+/// makes bias, activation, gate and residual epilogues of the op in front, merges chains of element-wise ops, and lets
 /// neighbours of a layout copy access memory with strides instead.
 Graph fuse(Graph graph);
 

@@ -70,8 +70,14 @@ const std::vector<ModelDescriptor>& models() {
   return kList;
 }
 
-const VariantDescriptor& find_variant(std::string_view name) { return find(variants(), "variant", name); }
-const LayoutDescriptor& find_layout(std::string_view name) { return find(layouts(), "layout", name); }
-const ModelDescriptor& find_model(std::string_view name) { return find(models(), "model", name); }
+const VariantDescriptor& find_variant(std::string_view name) {
+  return find(variants(), "variant", name);
+}
+const LayoutDescriptor& find_layout(std::string_view name) {
+  return find(layouts(), "layout", name);
+}
+const ModelDescriptor& find_model(std::string_view name) {
+  return find(models(), "model", name);
+}
 
 } // namespace attnprof::operators

@@ -7,8 +7,8 @@ namespace attnprof::operators {
 /// One attention variant: everything the rest of the program knows about it. One file in variants/ defines one.
 struct VariantDescriptor {
   std::string name;
-  std::string summary; ///< one line
-  std::string source;  ///< paper and equation, or the section of the documents behind the project
+  std::string summary;               ///< one line
+  std::string source;                ///< paper and equation, or the section of the documents behind the project
   std::vector<std::string> params;   ///< shared parameters that it takes beside the common ones
   std::vector<ParamSpec> own_params; ///< parameters that only this variant has
   /// Fills in derived defaults and throws Error(kInvalid) where the values contradict each other.
@@ -27,10 +27,10 @@ struct LayoutStep {
     kDepthwiseConv2d, ///< the token interaction of EfficientViT
   };
   Kind kind = Kind::kMixer;
-  std::string scope;          ///< "mixer", "pre0_ffn"
-  std::string weight_prefix;  ///< "attn.", "pre.0."
-  std::string norm;           ///< weight prefix of a LayerNorm in front ("ln1."), empty: none
-  bool residual = true;       ///< x + f(x), or f(x)
+  std::string scope;         ///< "mixer", "pre0_ffn"
+  std::string weight_prefix; ///< "attn.", "pre.0."
+  std::string norm;          ///< weight prefix of a LayerNorm in front ("ln1."), empty: none
+  bool residual = true;      ///< x + f(x), or f(x)
 };
 
 /// A block layout is data: the steps of one block, repeated `depth` times. One file in layouts/ defines one.

@@ -32,7 +32,9 @@ bool View::contiguous() const {
   return true;
 }
 
-std::string View::shape() const { return shape_of(dims); }
+std::string View::shape() const {
+  return shape_of(dims);
+}
 
 View View::transpose(std::size_t a, std::size_t b) const {
   View out = *this;
@@ -43,7 +45,8 @@ View View::transpose(std::size_t a, std::size_t b) const {
 
 View View::slice(std::size_t dim, std::int64_t begin, std::int64_t length) const {
   if (begin < 0 || length < 0 || begin + length > dims[dim]) {
-    throw Error(ErrorKind::kInternal, fmt::format("slice {}+{} leaves dimension {} of shape {}", begin, length, dim, shape()));
+    throw Error(ErrorKind::kInternal,
+                fmt::format("slice {}+{} leaves dimension {} of shape {}", begin, length, dim, shape()));
   }
   View out = *this;
   out.offset += begin * strides[dim];
@@ -60,7 +63,8 @@ View View::select(std::size_t dim, std::int64_t index) const {
 
 View View::split(std::size_t dim, std::int64_t outer, std::int64_t inner) const {
   if (outer * inner != dims[dim]) {
-    throw Error(ErrorKind::kInternal, fmt::format("cannot split dimension {} of shape {} into {} x {}", dim, shape(), outer, inner));
+    throw Error(ErrorKind::kInternal,
+                fmt::format("cannot split dimension {} of shape {} into {} x {}", dim, shape(), outer, inner));
   }
   View out = *this;
   out.dims[dim] = outer;
@@ -76,7 +80,8 @@ bool View::mergeable(std::size_t dim) const {
 
 View View::merge(std::size_t dim) const {
   if (!mergeable(dim)) {
-    throw Error(ErrorKind::kInternal, fmt::format("dimensions {} and {} of shape {} cannot be merged", dim, dim + 1, shape()));
+    throw Error(ErrorKind::kInternal,
+                fmt::format("dimensions {} and {} of shape {} cannot be merged", dim, dim + 1, shape()));
   }
   View out = *this;
   out.dims[dim] = dims[dim] * dims[dim + 1];
@@ -111,8 +116,12 @@ Extents dense_strides(const Extents& dims) {
   return strides;
 }
 
-View dense_view(TensorId tensor, const Extents& dims) { return {tensor, 0, dims, dense_strides(dims)}; }
+View dense_view(TensorId tensor, const Extents& dims) {
+  return {tensor, 0, dims, dense_strides(dims)};
+}
 
-std::string shape_of(const Extents& dims) { return fmt::format("{}", fmt::join(dims.begin(), dims.end(), "x")); }
+std::string shape_of(const Extents& dims) {
+  return fmt::format("{}", fmt::join(dims.begin(), dims.end(), "x"));
+}
 
 } // namespace attnprof::operators

@@ -9,7 +9,8 @@ namespace attnprof::operators {
 using TensorId = std::int32_t;
 
 /// A strided window on a tensor: what one operand of an op reads or writes. Strides and offset are in elements;
-/// stride 0 repeats an element (broadcast). Head split, merge, transpose and slices are views; only a Copy op moves data.
+/// stride 0 repeats an element (broadcast). Head split, merge, transpose and slices are views; only a Copy op moves
+/// data.
 struct View {
   TensorId tensor = -1;
   std::int64_t offset = 0;
@@ -24,7 +25,7 @@ struct View {
 
   [[nodiscard]] View transpose(std::size_t a, std::size_t b) const;
   [[nodiscard]] View slice(std::size_t dim, std::int64_t begin, std::int64_t length) const;
-  [[nodiscard]] View select(std::size_t dim, std::int64_t index) const;                 ///< drops the dimension
+  [[nodiscard]] View select(std::size_t dim, std::int64_t index) const;                    ///< drops the dimension
   [[nodiscard]] View split(std::size_t dim, std::int64_t outer, std::int64_t inner) const; ///< dim = outer * inner
   [[nodiscard]] View merge(std::size_t dim) const; ///< dim and dim + 1 into one; throws kInternal where strides forbid
   [[nodiscard]] bool mergeable(std::size_t dim) const;

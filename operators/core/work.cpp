@@ -66,8 +66,8 @@ Work work(const Attention& op) {
   Work out;
   out.macs = batch * pairs * (Count(qk_dim) + v_dim);
   out.useful_macs = batch * attended_pairs(op.mask, n_q, n_k) * (Count(qk_dim) + v_dim);
-  out.vector_flops = batch * (pairs * (op.bias ? 6 : 5) + corrected_rows * (Count(v_dim) + 3) +
-                              finished_rows * (Count(v_dim) + 1));
+  out.vector_flops =
+      batch * (pairs * (op.bias ? 6 : 5) + corrected_rows * (Count(v_dim) + 3) + finished_rows * (Count(v_dim) + 1));
   out.transcendentals = batch * (pairs + corrected_rows);
   return out;
 }
@@ -109,10 +109,14 @@ Work work(const DepthwiseConv2d& op) {
   return out;
 }
 
-Work work(const Copy& /*op*/) { return {}; }
+Work work(const Copy& /*op*/) {
+  return {};
+}
 
 /// Two multiplies and an add or subtract per element.
-Work work(const Rope& op) { return {0, 0, op.x.elements() * 3, 0}; }
+Work work(const Rope& op) {
+  return {0, 0, op.x.elements() * 3, 0};
+}
 
 } // namespace
 

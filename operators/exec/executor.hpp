@@ -10,13 +10,14 @@ namespace attnprof::operators {
 
 struct ExecOptions {
   int threads = 1;
-  std::string isa;         ///< "baseline", "avx2", "avx512"; empty: the widest that this processor has
-  std::uint64_t seed = 1;  ///< of the random inputs and weights
+  std::string isa;        ///< "baseline", "avx2", "avx512"; empty: the widest that this processor has
+  std::uint64_t seed = 1; ///< of the random inputs and weights
 };
 
-/// A launch list made ready: buffers allocated, touched and filled, weights packed, kernels chosen. run() allocates nothing.
+/// A launch list made ready: buffers allocated, touched and filled, weights packed, kernels chosen. run() allocates
+/// nothing.
 class Program {
-public:
+ public:
   virtual ~Program() = default;
   virtual void run() = 0;
   virtual void run_launch(std::size_t index) = 0;
@@ -31,7 +32,7 @@ public:
 };
 
 class Executor {
-public:
+ public:
   virtual ~Executor() = default;
   [[nodiscard]] virtual std::string name() const = 0;
   /// Why this launch list cannot be run here, as a sentence; absent where it can.

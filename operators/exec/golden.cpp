@@ -36,12 +36,12 @@ bool is_layout(const std::string& name) {
 }
 
 /// Keys that restate what the workload fixes; they are checked where they could disagree.
-bool restates(const std::string& key, const json& value, const json& config) {
+bool restates(const std::string& key, const json& value, const std::string& workload, const json& config) {
   if (key == "norm" || key == "head_dim") {
     return true;
   }
-  if (key == "kv_heads") { // of plain multi-head attention
-    return value == config.value("heads", json());
+  if (key == "kv_heads") {
+    return value == (workload == "mqa" ? json(1) : config.value("heads", json()));
   }
   return key == "activation" && config.value("kind", "mlp") != "mlp";
 }
@@ -63,10 +63,11 @@ Config config_of(const json& file) {
     if (param == "variant") {
       continue;
     }
-    const bool known = std::any_of(all_params().begin(), all_params().end(), [&](const ParamSpec& s) { return s.name == param; });
-    if (known && takes_param(given, param) && !(key == "activation" && restates(key, value, config))) {
+    const bool known =
+        std::any_of(all_params().begin(), all_params().end(), [&](const ParamSpec& s) { return s.name == param; });
+    if (known && takes_param(given, param) && !(key == "activation" && restates(key, value, name, config))) {
       given.set(param, parse_value(find_param(param), text_of(value)));
-    } else if (!restates(key, value, config)) {
+    } else if (!restates(key, value, name, config)) {
       throw Error(ErrorKind::kUsage, fmt::format("operator '{}' does not take the config key '{}'", name, key));
     }
   }
@@ -78,13 +79,15 @@ void read_tensors(const json& file, const char* group, std::map<std::string, Gol
     return;
   }
   for (const auto& [name, tensor] : file.at(group).items()) {
-    GoldenTensor read{tensor.at("shape").get<std::vector<std::int64_t>>(), tensor.at("data").get<std::vector<double>>()};
+    GoldenTensor read{tensor.at("shape").get<std::vector<std::int64_t>>(),
+                      tensor.at("data").get<std::vector<double>>()};
     std::int64_t elements = 1;
     for (const std::int64_t dim : read.shape) {
       elements *= dim;
     }
     if (elements != static_cast<std::int64_t>(read.values.size())) {
-      throw Error(ErrorKind::kUsage, fmt::format("tensor '{}' has {} values, its shape needs {}", name, read.values.size(), elements));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("tensor '{}' has {} values, its shape needs {}", name, read.values.size(), elements));
     }
     out[name] = std::move(read);
   }
@@ -111,7 +114,8 @@ GoldenCase read_golden(const std::filesystem::path& file) {
     read_tensors(parsed, "outputs", out.outputs);
     return out;
   } catch (const json::exception& fault) {
-    throw Error(ErrorKind::kUsage, fmt::format("golden file '{}' is not in the format: {}", file.string(), fault.what()));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("golden file '{}' is not in the format: {}", file.string(), fault.what()));
   } catch (const Error& fault) {
     throw Error(ErrorKind::kUsage, fmt::format("golden file '{}': {}", file.string(), fault.what()));
   }

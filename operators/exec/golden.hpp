@@ -15,8 +15,8 @@ struct GoldenTensor {
 /// A golden file: a configuration in flag names, tensors by name, and how far an output may be off.
 struct GoldenCase {
   std::string name;
-  Config config; ///< resolved, f32, plan eager
-  std::map<std::string, GoldenTensor> given;   ///< inputs and weights
+  Config config;                             ///< resolved, f32, plan eager
+  std::map<std::string, GoldenTensor> given; ///< inputs and weights
   std::map<std::string, GoldenTensor> outputs;
   double tolerance_rel_l2 = 0.0;
 };

@@ -21,7 +21,9 @@ struct DoubleMemory {
   }
 };
 
-bool must_be_given(TensorRole role) { return role != TensorRole::kOutput && role != TensorRole::kIntermediate; }
+bool must_be_given(TensorRole role) {
+  return role != TensorRole::kOutput && role != TensorRole::kIntermediate;
+}
 
 } // namespace
 

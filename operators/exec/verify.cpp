@@ -78,19 +78,21 @@ TensorValues place(const GoldenCase& golden, const Graph& launches) {
     if (tensor.role == TensorRole::kCache) {
       const View past = dense_view(id, tensor.dims).slice(2, 0, tensor.position);
       if (past.elements() != static_cast<std::int64_t>(given.size())) {
-        throw Error(ErrorKind::kUsage, fmt::format("tensor '{}' has {} values, {} are needed", short_name, given.size(), past.shape()));
+        throw Error(ErrorKind::kUsage,
+                    fmt::format("tensor '{}' has {} values, {} are needed", short_name, given.size(), past.shape()));
       }
       std::size_t i = 0;
       for_each_address(past, [&](std::int64_t address) { data[static_cast<std::size_t>(address)] = given[i++]; });
     } else if (given.size() != data.size()) {
-      throw Error(ErrorKind::kUsage, fmt::format("tensor '{}' has {} values, shape {} needs {}", short_name, given.size(),
-                                                 shape_of(tensor.dims), data.size()));
+      throw Error(ErrorKind::kUsage, fmt::format("tensor '{}' has {} values, shape {} needs {}", short_name,
+                                                 given.size(), shape_of(tensor.dims), data.size()));
     } else {
       data = given;
     }
   }
   if (used != golden.given.size()) {
-    throw Error(ErrorKind::kUsage, fmt::format("the file gives {} tensors, the operator reads {}", golden.given.size(), used));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("the file gives {} tensors, the operator reads {}", golden.given.size(), used));
   }
   return values;
 }
@@ -100,7 +102,8 @@ TensorValues expected_of(const GoldenCase& golden, const Graph& launches) {
   for (const auto& [name, tensor] : golden.outputs) {
     const TensorId id = launches.find(name);
     if (id < 0 || launches.tensor(id).elements() != static_cast<std::int64_t>(tensor.values.size())) {
-      throw Error(ErrorKind::kUsage, fmt::format("output '{}' of the file is none of the operator's, or of another size", name));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("output '{}' of the file is none of the operator's, or of another size", name));
     }
     out[id] = tensor.values;
   }
@@ -119,7 +122,8 @@ double worst_error(const TensorValues& got, const TensorValues& expected) {
   return worst;
 }
 
-double golden_error(const Executor& executor, const Graph& launches, const TensorValues& given, const TensorValues& expected) {
+double golden_error(const Executor& executor, const Graph& launches, const TensorValues& given,
+                    const TensorValues& expected) {
   const std::unique_ptr<Program> program = executor.prepare(launches, {});
   for (const auto& [id, values] : given) {
     program->write(id, std::vector<float>(values.begin(), values.end()));
@@ -149,7 +153,8 @@ Verification verify_golden(const std::filesystem::path& file, const std::vector<
       note(out, "reference", plan, worst_error(run_reference(launches, given), expected), golden.tolerance_rel_l2);
       for (const Executor* executor : executors) {
         if (!executor->unsupported(launches)) {
-          note(out, executor->name(), plan, golden_error(*executor, launches, given, expected), golden.tolerance_rel_l2);
+          note(out, executor->name(), plan, golden_error(*executor, launches, given, expected),
+               golden.tolerance_rel_l2);
         }
       }
     }
@@ -166,7 +171,8 @@ Verification verify_case(const Config& config, const std::vector<const Executor*
     const Graph launches = plan_launches(build(config), plan);
     for (const Executor* executor : executors) {
       if (const std::optional<std::string> reason = executor->unsupported(launches)) {
-        out.detail += fmt::format("{}{} {} unsupported: {}", out.detail.empty() ? "" : ", ", executor->name(), plan, *reason);
+        out.detail +=
+            fmt::format("{}{} {} unsupported: {}", out.detail.empty() ? "" : ", ", executor->name(), plan, *reason);
         continue;
       }
       const ExecOptions options;

@@ -14,7 +14,8 @@ double relative_l2(std::span<const float> out, std::span<const double> ref);
 /// significant bits, so each stored intermediate adds about 2^-9, and a block has tens of them in sequence.
 double tolerance_of(DType dtype);
 
-/// Largest relative_l2 over the outputs and caches of one run of `program`, prepared with `seed`, against the reference.
+/// Largest relative_l2 over the outputs and caches of one run of `program`, prepared with `seed`, against the
+/// reference.
 double error_against_reference(Program& program, const Graph& launches, std::uint64_t seed);
 
 /// Multiply-adds up to which the reference takes about a second.

@@ -10,8 +10,8 @@ void resolve_depthwise(Config& config, const std::string& who) {
     const std::int64_t tokens = config.integer("seq_len");
     const auto side = static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(tokens))));
     if (side * side != tokens) {
-      throw Error(ErrorKind::kInvalid, fmt::format("{} convolves over a grid, and --seq-len {} is no square: give --grid HxW",
-                                                   who, tokens));
+      throw Error(ErrorKind::kInvalid,
+                  fmt::format("{} convolves over a grid, and --seq-len {} is no square: give --grid HxW", who, tokens));
     }
     config.set("grid", fmt::format("{}x{}", side, side));
   }
@@ -28,8 +28,8 @@ View build_depthwise(GraphBuilder& builder, const Config& config, const View& x)
   const std::int64_t kernel = config.integer("kernel");
   const std::int64_t channels = x.dims.back();
   const View w = builder.weight("dw", {channels, kernel, kernel});
-  const View image = x.split(0, x.dims[0] / (grid.height * grid.width), grid.height * grid.width)
-                         .split(1, grid.height, grid.width);
+  const View image =
+      x.split(0, x.dims[0] / (grid.height * grid.width), grid.height * grid.width).split(1, grid.height, grid.width);
   const View y = builder.depthwise_conv2d("dwconv", image, w, builder.weight("db", {channels}), 1, kernel / 2);
   return y.as_matrix();
 }

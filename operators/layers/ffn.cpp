@@ -7,7 +7,9 @@
 
 namespace attnprof::operators {
 
-std::vector<std::string> ffn_params() { return {"ffn", "mlp_ratio", "ffn_dim", "activation"}; }
+std::vector<std::string> ffn_params() {
+  return {"ffn", "mlp_ratio", "ffn_dim", "activation"};
+}
 
 void resolve_ffn(Config& config, double default_ratio, const std::string& default_activation) {
   if (!config.has("ffn")) {
@@ -16,8 +18,9 @@ void resolve_ffn(Config& config, double default_ratio, const std::string& defaul
   if (config.has("mlp_ratio") && config.has("ffn_dim")) {
     const double wanted = config.real("mlp_ratio") * static_cast<double>(config.integer("dim"));
     if (std::llround(wanted) != config.integer("ffn_dim")) {
-      throw Error(ErrorKind::kInvalid, fmt::format("--ffn-dim {} contradicts --mlp-ratio {} at --dim {}: give one of them",
-                                                   config.integer("ffn_dim"), config.real("mlp_ratio"), config.integer("dim")));
+      throw Error(ErrorKind::kInvalid,
+                  fmt::format("--ffn-dim {} contradicts --mlp-ratio {} at --dim {}: give one of them",
+                              config.integer("ffn_dim"), config.real("mlp_ratio"), config.integer("dim")));
     }
   }
   if (!config.has("ffn_dim")) {
@@ -25,15 +28,17 @@ void resolve_ffn(Config& config, double default_ratio, const std::string& defaul
     config.set("mlp_ratio", ratio);
     const double width = ratio * static_cast<double>(config.integer("dim"));
     if (width < 0.5) {
-      throw Error(ErrorKind::kInvalid, fmt::format("--mlp-ratio {} leaves no FFN channel at --dim {}", ratio, config.integer("dim")));
+      throw Error(ErrorKind::kInvalid,
+                  fmt::format("--mlp-ratio {} leaves no FFN channel at --dim {}", ratio, config.integer("dim")));
     }
     config.set("ffn_dim", static_cast<std::int64_t>(std::llround(width)));
   }
   const std::string kind = config.text("ffn");
   const bool has_activation = kind == "mlp" || kind == "mlp_dw";
   if (!has_activation && config.has("activation")) {
-    throw Error(ErrorKind::kInvalid, fmt::format("--activation {} does not apply to --ffn {}, which is gated by silu: leave it out",
-                                                 config.text("activation"), kind));
+    throw Error(ErrorKind::kInvalid,
+                fmt::format("--activation {} does not apply to --ffn {}, which is gated by silu: leave it out",
+                            config.text("activation"), kind));
   }
   if (has_activation && !config.has("activation")) {
     config.set("activation", default_activation);
@@ -69,7 +74,8 @@ View build_mlp(GraphBuilder& builder, const Config& config, const View& x, bool 
 View build_gated(GraphBuilder& builder, const Config& config, const View& x, bool gate_both) {
   const std::int64_t dim = x.dims.back();
   const std::int64_t width = config.integer("ffn_dim");
-  const View u = builder.activation("u_act", builder.matmul("u_proj", x, builder.weight("wu", {dim, width})), StepFn::kSilu);
+  const View u =
+      builder.activation("u_act", builder.matmul("u_proj", x, builder.weight("wu", {dim, width})), StepFn::kSilu);
   View v = builder.matmul("v_proj", x, builder.weight("wv", {dim, width}));
   if (gate_both) {
     v = builder.activation("v_act", v, StepFn::kSilu);

@@ -30,7 +30,8 @@ GroupedHeads grouped_heads(GraphBuilder& builder, const Config& config, const Vi
 }
 
 View project_heads(GraphBuilder& builder, const GroupedHeads& heads, const View& mixed) {
-  return builder.matmul("out_proj", mixed.merge(2).as_matrix(), builder.weight("wo", {heads.heads * heads.v_dim, heads.dim}));
+  return builder.matmul("out_proj", mixed.merge(2).as_matrix(),
+                        builder.weight("wo", {heads.heads * heads.v_dim, heads.dim}));
 }
 
 } // namespace attnprof::operators

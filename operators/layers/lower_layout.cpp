@@ -17,7 +17,8 @@ View lower_body(GraphBuilder& builder, const Config& config, const LayoutStep& s
   throw Error(ErrorKind::kInternal, "a layout step of unknown kind");
 }
 
-View lower_step(GraphBuilder& builder, const Config& config, const LayoutStep& step, const std::string& prefix, const View& x) {
+View lower_step(GraphBuilder& builder, const Config& config, const LayoutStep& step, const std::string& prefix,
+                const View& x) {
   const auto scope = builder.scope(step.scope);
   View inner = x;
   if (!step.norm.empty()) {

@@ -9,8 +9,12 @@ std::vector<std::string> multi_head_params() {
   return {"phase", "past_len", "kv_len", "heads", "head_dim", "qk_dim", "v_dim", "window", "causal", "rope"};
 }
 
-std::int64_t qk_dim_of(const Config& config) { return config.integer_or("qk_dim", config.integer_or("head_dim", 0)); }
-std::int64_t v_dim_of(const Config& config) { return config.integer_or("v_dim", config.integer_or("head_dim", 0)); }
+std::int64_t qk_dim_of(const Config& config) {
+  return config.integer_or("qk_dim", config.integer_or("head_dim", 0));
+}
+std::int64_t v_dim_of(const Config& config) {
+  return config.integer_or("v_dim", config.integer_or("head_dim", 0));
+}
 
 void require_heads_divide(const Config& config) {
   const std::int64_t dim = config.integer("dim");
@@ -53,9 +57,10 @@ void resolve_widths(Config& config) {
 void resolve_context(Config& config) {
   const bool cached = config.has("phase") || config.integer_or("past_len", 0) > 0;
   if (config.has("kv_len") && cached) {
-    throw Error(ErrorKind::kInvalid, fmt::format("--kv-len {} (cross attention) and a KV cache (--phase, --past-len) exclude each "
-                                                 "other: the cache has past_len + seq_len keys",
-                                                 config.integer("kv_len")));
+    throw Error(ErrorKind::kInvalid,
+                fmt::format("--kv-len {} (cross attention) and a KV cache (--phase, --past-len) exclude each "
+                            "other: the cache has past_len + seq_len keys",
+                            config.integer("kv_len")));
   }
   if (config.has("kv_len") && config.flag("rope")) {
     throw Error(ErrorKind::kInvalid, "--rope is defined for self-attention only: leave out --kv-len or --rope");
@@ -77,21 +82,24 @@ void resolve_context(Config& config) {
 void resolve_multi_head(Config& config, std::int64_t kv_heads) {
   const std::int64_t heads = config.integer("heads");
   if (kv_heads > heads || heads % kv_heads != 0) {
-    throw Error(ErrorKind::kInvalid, fmt::format("--kv-heads {} does not divide --heads {}: each key head serves a whole group of "
-                                                 "query heads",
-                                                 kv_heads, heads));
+    throw Error(ErrorKind::kInvalid,
+                fmt::format("--kv-heads {} does not divide --heads {}: each key head serves a whole group of "
+                            "query heads",
+                            kv_heads, heads));
   }
   resolve_widths(config);
   resolve_context(config);
 }
 
-View build_attention_core(GraphBuilder& builder, const View& q, const View& k, const View& v, double scale, const Mask& mask) {
+View build_attention_core(GraphBuilder& builder, const View& q, const View& k, const View& v, double scale,
+                          const Mask& mask) {
   const std::int64_t n_q = q.dims.back(1);
   const std::int64_t n_k = k.dims.back(1);
   // A mask that hides nothing (one token against its whole past) is launched by nobody.
   const bool masked = mask.any() && attended_pairs(mask, n_q, n_k) != Count(n_q) * n_k;
   const Mask used = masked ? mask : Mask{};
-  View scores = builder.matmul("scores", q, k.transpose(k.rank() - 2, k.rank() - 1), {used, MatMul::MaskAxes::kRowsColumns});
+  View scores =
+      builder.matmul("scores", q, k.transpose(k.rank() - 2, k.rank() - 1), {used, MatMul::MaskAxes::kRowsColumns});
   scores = builder.scale("scale", scores, scale);
   if (masked) {
     scores = builder.pointwise("mask", scores, {StepFn::kMaskFill, 0.0, {}, used});
@@ -106,7 +114,8 @@ struct Sizes {
 };
 
 /// [batch * tokens, heads * width] -> [batch, heads, tokens, width]; eager frameworks copy here.
-View split_heads(GraphBuilder& builder, const std::string& leaf, const View& x, std::int64_t batch, std::int64_t heads) {
+View split_heads(GraphBuilder& builder, const std::string& leaf, const View& x, std::int64_t batch,
+                 std::int64_t heads) {
   const View split = x.split(0, batch, x.dims[0] / batch).split(2, heads, x.dims[1] / heads);
   return builder.layout_copy(leaf, split.transpose(1, 2));
 }
@@ -128,15 +137,26 @@ View context_of(GraphBuilder& builder, const Config& config, const View& x) {
 }
 
 /// Query heads beside their shared key head: [batch, kv_heads, group, tokens, width]; plain heads stay as they are.
-View grouped_queries(const View& q, const Sizes& s) { return s.group == 1 ? q : q.split(1, s.kv_heads, s.group); }
-View shared_by_group(const View& kv, const Sizes& s) { return s.group == 1 ? kv : kv.broadcast(2, s.group); }
+View grouped_queries(const View& q, const Sizes& s) {
+  return s.group == 1 ? q : q.split(1, s.kv_heads, s.group);
+}
+View shared_by_group(const View& kv, const Sizes& s) {
+  return s.group == 1 ? kv : kv.broadcast(2, s.group);
+}
 
 } // namespace
 
 View build_multi_head(GraphBuilder& builder, const Config& config, const View& x, std::int64_t kv_heads) {
   const std::int64_t heads = config.integer("heads");
-  const Sizes s{config.integer("batch"), config.integer("seq_len"), x.dims.back(), heads, kv_heads, heads / kv_heads,
-                qk_dim_of(config), v_dim_of(config), config.integer_or("past_len", 0)};
+  const Sizes s{config.integer("batch"),
+                config.integer("seq_len"),
+                x.dims.back(),
+                heads,
+                kv_heads,
+                heads / kv_heads,
+                qk_dim_of(config),
+                v_dim_of(config),
+                config.integer_or("past_len", 0)};
   const View context = context_of(builder, config, x);
   View q = builder.matmul("q_proj", x, builder.weight("wq", {s.dim, s.heads * s.qk_dim}));
   View k = builder.matmul("k_proj", context, builder.weight("wk", {s.dim, s.kv_heads * s.qk_dim}));

@@ -22,7 +22,8 @@ LayoutDescriptor describe_layout_sandwich() {
   LayoutDescriptor out;
   out.name = "sandwich";
   out.summary = "one mixer between n_ffn FFNs on each side, each FFN behind a depthwise convolution";
-  out.source = "Liu et al. 2023, EfficientViT: Memory Efficient Vision Transformer with Cascaded Group Attention, eq. 1";
+  out.source =
+      "Liu et al. 2023, EfficientViT: Memory Efficient Vision Transformer with Cascaded Group Attention, eq. 1";
   out.params = ffn_params();
   out.params.insert(out.params.end(), {"kernel", "n_ffn", "depth"});
   out.resolve = [](Config& config) {

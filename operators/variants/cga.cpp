@@ -11,10 +11,11 @@ void resolve(Config& config) {
   resolve_grouped_heads(config);
   const std::int64_t slice = config.integer("dim") / config.integer("heads");
   if (config.integer("v_dim") != slice) {
-    throw Error(ErrorKind::kInvalid,
-                fmt::format("cga adds each head's output to the next head's slice of dim/heads = {} channels, so --v-dim {} is "
-                            "not possible: use {} or the variant group",
-                            slice, config.integer("v_dim"), slice));
+    throw Error(
+        ErrorKind::kInvalid,
+        fmt::format("cga adds each head's output to the next head's slice of dim/heads = {} channels, so --v-dim {} is "
+                    "not possible: use {} or the variant group",
+                    slice, config.integer("v_dim"), slice));
   }
 }
 
@@ -38,7 +39,7 @@ View build(GraphBuilder& builder, const Config& config, const View& x) {
     const View k = project("k_proj", s.wk);
     const View v = project("v_proj", s.wv);
     previous = build_attention_core(builder, q, k, v, scale, {});
-    builder.copy_into("concat", previous, mixed.select(2, head));
+    builder.layout_copy_into("concat", previous, mixed.select(2, head));
   }
   return project_heads(builder, s, mixed);
 }
@@ -49,7 +50,8 @@ VariantDescriptor describe_variant_cga() {
   VariantDescriptor out;
   out.name = "cga";
   out.summary = "cascaded group attention, each head adds the output of the one before to its slice";
-  out.source = "Liu et al. 2023, EfficientViT: Memory Efficient Vision Transformer with Cascaded Group Attention, eq. 3 and 4";
+  out.source =
+      "Liu et al. 2023, EfficientViT: Memory Efficient Vision Transformer with Cascaded Group Attention, eq. 3 and 4";
   out.params = {"heads", "qk_dim", "v_dim"};
   out.resolve = resolve;
   out.build = build;

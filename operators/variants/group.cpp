@@ -11,7 +11,9 @@ View build(GraphBuilder& builder, const Config& config, const View& x) {
   // [batch, heads, tokens, slice]; eager frameworks chunk the channels and copy.
   const View slices = x.split(0, s.batch, s.tokens).split(2, s.heads, s.slice).transpose(1, 2);
   const View heads = builder.layout_copy("x_split", slices);
-  const auto project = [&](const char* leaf, const View& w) { return builder.matmul(leaf, heads, w.broadcast(0, s.batch)); };
+  const auto project = [&](const char* leaf, const View& w) {
+    return builder.matmul(leaf, heads, w.broadcast(0, s.batch));
+  };
   const View q = project("q_proj", s.wq);
   const View k = project("k_proj", s.wk);
   const View v = project("v_proj", s.wv);
@@ -25,7 +27,8 @@ VariantDescriptor describe_variant_group() {
   VariantDescriptor out;
   out.name = "group";
   out.summary = "group attention, each head sees only its slice of the channels";
-  out.source = "Liu et al. 2023, EfficientViT: Memory Efficient Vision Transformer with Cascaded Group Attention, section 3.2";
+  out.source =
+      "Liu et al. 2023, EfficientViT: Memory Efficient Vision Transformer with Cascaded Group Attention, section 3.2";
   out.params = {"heads", "qk_dim", "v_dim"};
   out.resolve = resolve_grouped_heads;
   out.build = build;

@@ -40,7 +40,8 @@ std::vector<Config> combinations() {
   for (const LayoutDescriptor& layout : layouts()) {
     for (const VariantDescriptor& variant : variants()) {
       if (layout.takes_variant) {
-        out.push_back(resolve(parse_case_id("layout=" + layout.name + ":variant=" + variant.name + ":grid=2x3:dim=8")));
+        out.push_back(
+            resolve(parse_case_id("layout=" + layout.name + ":variant=" + variant.name + ":grid=2x3:dim=12")));
       }
     }
   }

@@ -1,5 +1,5 @@
-// A scalar that counts its own operators and a memory that records which elements are touched. Run through the reference
-// loops they prove, without any formula, what the cost visitor claims.
+// A scalar that counts its own operators and a memory that records which elements are touched. Run through the
+// reference loops they prove, without any formula, what the cost visitor claims.
 #pragma once
 #include "operators/core/graph.hpp"
 #include "operators/kernels/reference/scalar.hpp"
@@ -16,7 +16,8 @@ struct OperationCounts {
   std::int64_t transcendentals = 0;
 };
 
-/// A double that knows the counter of the memory it came from; constants know none and count only beside a loaded value.
+/// A double that knows the counter of the memory it came from; constants know none and count only beside a loaded
+/// value.
 struct Counted {
   double value = 0.0;
   OperationCounts* counts = nullptr;
@@ -26,7 +27,9 @@ struct Counted {
   Counted(double v, OperationCounts* c) : value(v), counts(c) {}
 };
 
-inline OperationCounts* counter(const Counted& a, const Counted& b) { return a.counts != nullptr ? a.counts : b.counts; }
+inline OperationCounts* counter(const Counted& a, const Counted& b) {
+  return a.counts != nullptr ? a.counts : b.counts;
+}
 inline Counted vector_op(double value, OperationCounts* counts, bool transcendental = false) {
   if (counts != nullptr) {
     ++counts->vector_flops;
@@ -34,10 +37,18 @@ inline Counted vector_op(double value, OperationCounts* counts, bool transcenden
   }
   return {value, counts};
 }
-inline Counted operator+(const Counted& a, const Counted& b) { return vector_op(a.value + b.value, counter(a, b)); }
-inline Counted operator-(const Counted& a, const Counted& b) { return vector_op(a.value - b.value, counter(a, b)); }
-inline Counted operator*(const Counted& a, const Counted& b) { return vector_op(a.value * b.value, counter(a, b)); }
-inline Counted operator/(const Counted& a, const Counted& b) { return vector_op(a.value / b.value, counter(a, b)); }
+inline Counted operator+(const Counted& a, const Counted& b) {
+  return vector_op(a.value + b.value, counter(a, b));
+}
+inline Counted operator-(const Counted& a, const Counted& b) {
+  return vector_op(a.value - b.value, counter(a, b));
+}
+inline Counted operator*(const Counted& a, const Counted& b) {
+  return vector_op(a.value * b.value, counter(a, b));
+}
+inline Counted operator/(const Counted& a, const Counted& b) {
+  return vector_op(a.value / b.value, counter(a, b));
+}
 inline Counted maximum(const Counted& a, const Counted& b) {
   return vector_op(a.value > b.value ? a.value : b.value, counter(a, b));
 }
@@ -48,15 +59,27 @@ inline Counted mul_add(const Counted& a, const Counted& b, const Counted& c) {
   }
   return {a.value * b.value + c.value, counts};
 }
-inline Counted exp_of(const Counted& x) { return vector_op(std::exp(x.value), x.counts, true); }
-inline Counted erf_of(const Counted& x) { return vector_op(std::erf(x.value), x.counts, true); }
-inline Counted sigmoid_of(const Counted& x) { return vector_op(1.0 / (1.0 + std::exp(-x.value)), x.counts, true); }
-inline Counted rsqrt_of(const Counted& x) { return vector_op(1.0 / std::sqrt(x.value), x.counts, true); }
-inline double value_of(const Counted& x) { return x.value; }
-inline Counted with_value(const Counted& like, double value) { return {value, like.counts}; }
+inline Counted exp_of(const Counted& x) {
+  return vector_op(std::exp(x.value), x.counts, true);
+}
+inline Counted erf_of(const Counted& x) {
+  return vector_op(std::erf(x.value), x.counts, true);
+}
+inline Counted sigmoid_of(const Counted& x) {
+  return vector_op(1.0 / (1.0 + std::exp(-x.value)), x.counts, true);
+}
+inline Counted rsqrt_of(const Counted& x) {
+  return vector_op(1.0 / std::sqrt(x.value), x.counts, true);
+}
+inline double value_of(const Counted& x) {
+  return x.value;
+}
+inline Counted with_value(const Counted& like, double value) {
+  return {value, like.counts};
+}
 
 class CountingMemory {
-public:
+ public:
   using Scalar = Counted;
   using Address = std::pair<operators::TensorId, std::int64_t>;
 
@@ -92,7 +115,7 @@ public:
     return bytes(all);
   }
 
-private:
+ private:
   [[nodiscard]] std::int64_t bytes(const std::set<Address>& addresses) const {
     std::int64_t out = 0;
     for (const Address& address : addresses) {

@@ -6,7 +6,7 @@ namespace attnprof::operators::reference {
 /// The online softmax of one tile of query rows (Dao et al. 2022, algorithm 1), as costed by work_of(Attention).
 template <class Memory>
 class AttentionTile {
-public:
+ public:
   using S = typename Memory::Scalar;
 
   /// `at`: where q, k, v, y begin for this batch and head; `bias`: where the bias begins.
@@ -27,7 +27,7 @@ public:
     finish(keys.begin != keys.end);
   }
 
-private:
+ private:
   void load_queries() {
     for (std::int64_t r = 0; r < rows_; ++r) {
       for (std::int64_t d = 0; d < op_.q.dims[4]; ++d) {
@@ -51,7 +51,7 @@ private:
       sum = sum + memory_.load(op_.bias->tensor,
                                bias_ + (first_row_ + r) * op_.bias->strides[3] + key * op_.bias->strides[4]);
     }
-    return op_.mask.attends(first_row_ + r, key, op_.q.dims[3], op_.k.dims[2]) ? sum : S(kMinusInfinity);
+    return op_.mask.attends(first_row_ + r, key, op_.q.dims[3], op_.k.dims[2]) ? sum : with_value(sum, kMinusInfinity);
   }
 
   void visit(std::int64_t r, std::int64_t begin, std::int64_t count, bool first) {
@@ -77,8 +77,8 @@ private:
       sum_[row] = sum_[row] + weight;
       for (std::int64_t d = 0; d < v_dim_; ++d) {
         S& mixed = mixed_[static_cast<std::size_t>(r * v_dim_ + d)];
-        mixed = mul_add(weight,
-                        memory_.load(op_.v.tensor, at_[2] + (begin + j) * op_.v.strides[2] + d * op_.v.strides[3]), mixed);
+        mixed = mul_add(
+            weight, memory_.load(op_.v.tensor, at_[2] + (begin + j) * op_.v.strides[2] + d * op_.v.strides[3]), mixed);
       }
     }
   }

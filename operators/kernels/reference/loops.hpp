@@ -6,7 +6,8 @@
 
 // One naive loop per primitive, templated on a Memory:
 //   using Scalar; Scalar load(TensorId, address); void store(TensorId, address, const Scalar&)
-// Addresses are in elements. The loops read nothing outside their operands and compute nothing that work_of does not count.
+// Addresses are in elements. The loops read nothing outside their operands and compute nothing that work_of does not
+// count.
 namespace attnprof::operators::reference {
 
 /// Applies steps to the element at `index` of a row-major walk over `y`; operands are read through their own strides.

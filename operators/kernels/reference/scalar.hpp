@@ -9,16 +9,32 @@
 namespace attnprof::operators::reference {
 
 /// a * b + c as one multiply-add of a matrix product or convolution.
-inline double mul_add(double a, double b, double c) { return a * b + c; }
-inline double maximum(double a, double b) { return a > b ? a : b; }
-inline double exp_of(double x) { return std::exp(x); }
-inline double erf_of(double x) { return std::erf(x); }
-inline double sigmoid_of(double x) { return 1.0 / (1.0 + std::exp(-x)); }
-inline double rsqrt_of(double x) { return 1.0 / std::sqrt(x); }
+inline double mul_add(double a, double b, double c) {
+  return a * b + c;
+}
+inline double maximum(double a, double b) {
+  return a > b ? a : b;
+}
+inline double exp_of(double x) {
+  return std::exp(x);
+}
+inline double erf_of(double x) {
+  return std::erf(x);
+}
+inline double sigmoid_of(double x) {
+  return 1.0 / (1.0 + std::exp(-x));
+}
+inline double rsqrt_of(double x) {
+  return 1.0 / std::sqrt(x);
+}
 /// The plain value, for decisions that are no arithmetic (is this entry masked?).
-inline double value_of(double x) { return x; }
+inline double value_of(double x) {
+  return x;
+}
 /// Another value in place of x that counts like x: guards a division without hiding it from the counter.
-inline double with_value(double /*like*/, double value) { return value; }
+inline double with_value(double /*like*/, double value) {
+  return value;
+}
 
 inline constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
@@ -38,7 +54,7 @@ S apply_step(const Step& step, const S& x, const S& operand, bool attended) {
   case StepFn::kGelu: return S(0.5) * (x * (S(1.0) + erf_of(x * S(0.70710678118654752440))));
   case StepFn::kSilu: return x * sigmoid_of(x);
   case StepFn::kSigmoid: return sigmoid_of(x);
-  case StepFn::kMaskFill: return attended ? x : S(kMinusInfinity);
+  case StepFn::kMaskFill: return attended ? x : with_value(x, kMinusInfinity);
   }
   return x;
 }
