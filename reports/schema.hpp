@@ -62,6 +62,8 @@ const std::vector<KernelColumn>& kernel_columns();
 /// Throws operators::Error(kUsage) that names the nearest column.
 const CaseColumn& case_column(std::string_view name);
 
+/// Warnings of the record and of its measurement, each once.
+std::vector<std::string> all_warnings(const profilers::Record& record);
 /// Cell of a text list: its entries joined by "; ".
 std::string join_list(const std::vector<std::string>& entries);
 

@@ -1,0 +1,184 @@
+// What was measured, and how it stands to the roofs.
+#include "reports/columns.hpp"
+
+#include <fmt/format.h>
+
+namespace attnprof::reports {
+
+using profilers::Measurement;
+using profilers::Record;
+
+Items items_of(const Record& record) {
+  const auto* batch = std::get_if<std::int64_t>(&record.config.get("batch"));
+  const auto* seq_len = std::get_if<std::int64_t>(&record.config.get("seq_len"));
+  if (record.config.has("grid")) {
+    return {"image", batch != nullptr ? std::optional<double>(static_cast<double>(*batch)) : std::nullopt};
+  }
+  if (batch == nullptr || seq_len == nullptr) {
+    return {"token", {}};
+  }
+  return {"token", static_cast<double>(*batch) * static_cast<double>(*seq_len)};
+}
+
+namespace {
+
+template <class F>
+CaseColumn measured(std::string name, std::string unit, Type type, Origin origin, std::string definition,
+                    std::string formula, F get) {
+  return {{std::move(name), std::move(unit), Group::kMeasured, type, origin, std::move(definition), std::move(formula)},
+          [get](const Record& r) { return r.measured ? get(*r.measured) : Cell(); }};
+}
+
+std::optional<double> time_of(const Record& record) {
+  return record.measured ? record.measured->time_median_s : std::optional<double>();
+}
+
+std::vector<CaseColumn> time_columns() {
+  const auto real = Type::kReal;
+  const auto timer = Origin::kTimer;
+  return {
+      measured("time_median_s", "s", real, timer, "Median time of one run of the case over all samples.", "",
+               [](const Measurement& m) { return cell(m.time_median_s); }),
+      measured("time_min_s", "s", real, timer, "Least time of one run.", "",
+               [](const Measurement& m) { return cell(m.time_min_s); }),
+      measured("time_ci_low_s", "s", real, timer, "Lower end of the median's 95 % interval (block bootstrap).", "",
+               [](const Measurement& m) { return cell(m.time_ci_low_s); }),
+      measured("time_ci_high_s", "s", real, timer, "Upper end of the median's 95 % interval (block bootstrap).", "",
+               [](const Measurement& m) { return cell(m.time_ci_high_s); }),
+      measured("time_mad_s", "s", real, timer, "Median absolute deviation of the samples from their median, unscaled.",
+               "", [](const Measurement& m) { return cell(m.time_mad_s); }),
+      measured("samples", "1", Type::kInteger, timer, "Number of samples; all of them count.", "",
+               [](const Measurement& m) { return Cell(static_cast<std::int64_t>(m.samples_s.size())); }),
+      measured("stop_reason", "", Type::kText, Origin::kRequest, "Why sampling ended.", "",
+               [](const Measurement& m) { return Cell(std::string(name_of(m.stop_reason))); }),
+      measured("stability", "", Type::kText, Origin::kDerived,
+               "STABLE, NOISY, DRIFT, THROTTLED or TOO_SHORT; absent where samples are too few for a verdict.", "",
+               [](const Measurement& m) { return m.stability ? Cell(std::string(name_of(*m.stability))) : Cell(); }),
+      measured("stability_reason", "", Type::kText, Origin::kDerived, "Evidence for the stability verdict.", "",
+               [](const Measurement& m) { return cell(m.stability_reason); }),
+      measured("timer", "", Type::kText, Origin::kTimer, "Clock that took the samples.", "",
+               [](const Measurement& m) { return cell(m.timer); }),
+      measured("timer_resolution_s", "s", real, timer, "Least step of that clock.", "",
+               [](const Measurement& m) { return cell(m.timer_resolution_s); }),
+      measured("iterations_per_sample", "1", Type::kInteger, timer, "Runs of the case within one sample.", "",
+               [](const Measurement& m) { return Cell(m.iterations_per_sample); }),
+      measured("warmup_runs", "1", Type::kInteger, timer, "Runs of the case before the first sample.", "",
+               [](const Measurement& m) { return Cell(m.warmup_runs); }),
+  };
+}
+
+CaseColumn rate(std::string name, std::string unit, std::string definition, std::string formula,
+                std::function<std::optional<double>(const Record&)> amount) {
+  return {{std::move(name), std::move(unit), Group::kMeasured, Type::kReal, Origin::kDerived, std::move(definition),
+           std::move(formula)},
+          [amount](const Record& r) { return cell(ratio(amount(r), time_of(r))); }};
+}
+
+std::vector<CaseColumn> rate_columns() {
+  return {
+      rate("flops_per_s", "FLOP/s", "Counted FLOPs over the median time.", "flops / time_median_s",
+           [](const Record& r) { return r.totals ? real(r.totals->work.flops()) : std::optional<double>(); }),
+      rate("bytes_per_s", "B/s", "Counted bytes over the median time.", "bytes / time_median_s",
+           [](const Record& r) {
+             return r.totals ? real(r.totals->bytes_read + r.totals->bytes_written) : std::optional<double>();
+           }),
+      rate("items_per_s", "1/s", "Items over the median time.",
+           "batch / time_median_s for images, batch * seq_len / time_median_s for tokens",
+           [](const Record& r) { return items_of(r).count; }),
+      {{"item", "", Group::kMeasured, Type::kText, Origin::kRequest,
+        "What items_per_s counts: image where the case has a grid, else token.", ""},
+       [](const Record& r) { return r.measured ? Cell(items_of(r).item) : Cell(); }},
+  };
+}
+
+// Counters are members of Measurement as soon as the profilers deliver them.
+#define ATTNPROF_COUNTER(member)                                                                                       \
+  [](const auto& m) -> Cell {                                                                                          \
+    if constexpr (requires { m.member; }) {                                                                            \
+      return cell(m.member);                                                                                           \
+    } else {                                                                                                           \
+      return Cell();                                                                                                   \
+    }                                                                                                                  \
+  }
+
+std::vector<CaseColumn> counter_columns() {
+  const auto counter = Origin::kCounter;
+  const auto whole = Type::kInteger;
+  return {
+      measured("cpu_clock_hz", "Hz", Type::kReal, Origin::kTimer,
+               "Median clock of the core before the samples, from a chain of one-cycle operations.", "",
+               [](const Measurement& m) { return cell(m.cpu_clock_hz); }),
+      measured("cycles", "1", whole, counter, "Core cycles of one run, all threads.", "", ATTNPROF_COUNTER(cycles)),
+      measured("instructions", "1", whole, counter, "Instructions retired in one run, all threads.", "",
+               ATTNPROF_COUNTER(instructions)),
+      measured("llc_misses", "1", whole, counter, "Misses of the last-level cache in one run.", "",
+               ATTNPROF_COUNTER(llc_misses)),
+      measured("dram_bytes", "B", whole, counter, "Bytes between memory and the last-level cache in one run.", "",
+               ATTNPROF_COUNTER(dram_bytes)),
+      measured("fp_ops", "FLOP", whole, counter, "Floating-point operations that the processor counted in one run.", "",
+               ATTNPROF_COUNTER(fp_ops)),
+      measured("page_faults", "1", whole, counter, "Page faults of the process over all samples.", "",
+               [](const Measurement& m) { return cell(m.page_faults); }),
+      measured("context_switches", "1", whole, counter, "Context switches of the process over all samples.", "",
+               [](const Measurement& m) { return cell(m.context_switches); }),
+      measured("steal_s", "s", Type::kReal, counter,
+               "Time over all samples in which the hypervisor ran others on this machine's processors.", "",
+               [](const Measurement& m) { return cell(m.steal_s); }),
+      {{"counter_origin", "", Group::kMeasured, Type::kText, Origin::kCounter,
+        "Where the counter columns come from, or why they are empty.", ""},
+       [](const Record& r) { return cell(r.counter_origin); }},
+      {{"kernel_impl", "", Group::kMeasured, Type::kText, Origin::kRequest,
+        "Implementations that ran, the one with most time first.", ""},
+       [](const Record& r) { return cell(r.kernel_impl); }},
+      {{"threads", "1", Group::kMeasured, Type::kInteger, Origin::kRequest,
+        "Threads used; what was asked for stands in the JSON config.", ""},
+       [](const Record& r) { return r.threads > 0 ? Cell(static_cast<std::int64_t>(r.threads)) : Cell(); }},
+      measured("cache_policy", "", Type::kText, Origin::kRequest,
+               "What lay in the caches when a sample began: warm, cold, cold-weights or cold-kv.", "",
+               [](const Measurement& m) { return Cell(std::string(name_of(m.cache_policy))); }),
+  };
+}
+
+} // namespace
+
+std::vector<CaseColumn> measured_columns() {
+  std::vector<CaseColumn> out;
+  for (auto part : {time_columns(), rate_columns(), counter_columns()}) {
+    std::move(part.begin(), part.end(), std::back_inserter(out));
+  }
+  return out;
+}
+
+std::vector<CaseColumn> roof_columns() {
+  const auto roof = [](std::string name, std::string unit, Type type, std::string definition, std::string formula,
+                       std::function<Cell(const Record&)> get) {
+    return CaseColumn{{std::move(name), std::move(unit), Group::kRoof, type, Origin::kDerived, std::move(definition),
+                       std::move(formula)},
+                      std::move(get)};
+  };
+  return {
+      roof("roof_time_s", "s", Type::kReal,
+           "Least time by the ceilings: in each launch the resources overlap perfectly, launches follow one another.",
+           "sum over launches of max(matrix, vector, transcendental, memory time)",
+           [](const Record& r) { return cell(r.roof.roof_time_s); }),
+      roof("attainable_flops_per_s", "FLOP/s", Type::kReal, "FLOP rate that the ceilings allow for this mix of launches.",
+           "flops / roof_time_s", [](const Record& r) { return cell(r.roof.attainable_flops_per_s); }),
+      roof("roof_fraction", "1", Type::kReal, "How near the case comes to its roof; above 1.05 a warning says why.",
+           "roof_time_s / time_median_s", [](const Record& r) { return cell(r.roof.roof_fraction); }),
+      roof("bound", "", Type::kText,
+           "What bounds the launches that take the most time: compute, vector, transcendental, memory or overhead.", "",
+           [](const Record& r) { return cell(r.roof.bound); }),
+      roof("bound_margin", "1", Type::kReal,
+           "Share of the time under the deciding bound over that of the next one; below 1.2 the bound is ambiguous.", "",
+           [](const Record& r) { return cell(r.roof.bound_margin); }),
+      roof("roof_level", "", Type::kText, "Memory level on which the launches spend the most memory time.", "",
+           [](const Record& r) { return cell(r.roof.roof_level); }),
+      roof("memory_bound_time_share", "1", Type::kReal, "Share of the launches' time in launches bound by memory.",
+           "from the per-launch pass", [](const Record& r) { return cell(r.memory_bound_time_share); }),
+      roof("attention_time_share", "1", Type::kReal,
+           "Share of the launches' time inside the attention mixer (all of it where the layout is op).",
+           "from the per-launch pass", [](const Record& r) { return cell(r.attention_time_share); }),
+  };
+}
+
+} // namespace attnprof::reports

@@ -1,0 +1,285 @@
+// JSON -> Record. Columns that follow from others (rates, shares of launches) are not read but computed again.
+#include "operators/core/error.hpp"
+#include "operators/workload.hpp"
+#include "reports/json_reader.hpp"
+#include "reports/record_json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <limits>
+
+namespace attnprof::reports {
+namespace {
+
+using profilers::LaunchRecord;
+using profilers::Measurement;
+using profilers::Record;
+using profilers::RoofVerdict;
+
+/// Reals stay reals although JSON writers of other languages drop a zero fraction.
+operators::ParamKind kind_of(std::string_view name) {
+  const auto& params = operators::all_params();
+  const auto found = std::find_if(params.begin(), params.end(), [&](const auto& param) { return param.name == name; });
+  return found == params.end() ? operators::ParamKind::kText : found->kind;
+}
+
+operators::Config read_config(const JsonReader& reader) {
+  operators::Config out;
+  for (const auto& [name, json] : reader.json().items()) {
+    if (json.is_null()) {
+      continue;
+    }
+    if (json.is_boolean()) {
+      out.set(name, json.get<bool>());
+    } else if (json.is_string()) {
+      out.set(name, json.get<std::string>());
+    } else if (json.is_number_float() || (json.is_number() && kind_of(name) == operators::ParamKind::kReal)) {
+      out.set(name, json.get<double>());
+    } else if (const auto value = integer_of(json)) {
+      out.set(name, *value);
+    } else {
+      reader.reject(name, "a number, a text, true, false or null");
+    }
+  }
+  return out;
+}
+
+operators::Work read_work(const JsonReader& reader) {
+  operators::Work out;
+  out.macs = reader.needed_integer("macs");
+  out.useful_macs = reader.needed_integer("useful_macs");
+  out.vector_flops = reader.needed_integer("vector_flops");
+  out.transcendentals = reader.needed_integer("transcendentals");
+  return out;
+}
+
+operators::Totals read_totals(const JsonReader& reader) {
+  operators::Totals out;
+  out.work = read_work(reader);
+  out.bytes_read = reader.needed_integer("bytes_read");
+  out.bytes_written = reader.needed_integer("bytes_written");
+  out.compulsory_bytes = reader.needed_integer("compulsory_bytes");
+  out.params = reader.needed_integer("params");
+  out.weight_bytes = reader.needed_integer("weight_bytes");
+  out.kv_cache_bytes = reader.integer("kv_cache_bytes").value_or(0);
+  out.peak_activation_bytes = reader.needed_integer("peak_activation_bytes");
+  out.launches = reader.needed_integer("launches");
+  return out;
+}
+
+LaunchRecord read_launch(const JsonReader& reader) {
+  LaunchRecord out;
+  out.cost.scope = reader.needed_text("scope");
+  out.cost.op = reader.needed_text("op");
+  out.cost.shape = reader.text("shape");
+  out.cost.work = read_work(reader);
+  out.cost.bytes.read = reader.needed_integer("bytes_read");
+  out.cost.bytes.written = reader.needed_integer("bytes_written");
+  out.cost.bytes.working_set = reader.needed_integer("working_set_bytes");
+  out.kernel_impl = reader.text("kernel_impl");
+  out.time_median_s = reader.real("time_median_s");
+  return out;
+}
+
+RoofVerdict read_roof(const JsonReader& reader) {
+  RoofVerdict out;
+  out.attainable_flops_per_s = reader.real("attainable_flops_per_s");
+  out.roof_time_s = reader.real("roof_time_s");
+  out.roof_fraction = reader.real("roof_fraction");
+  out.bound = reader.text("bound");
+  out.bound_margin = reader.real("bound_margin");
+  out.roof_level = reader.text("roof_level");
+  return out;
+}
+
+bool is_known(const RoofVerdict& roof) { return roof.roof_time_s || !roof.bound.empty() || !roof.roof_level.empty(); }
+
+profilers::StopReason read_stop_reason(const JsonReader& reader) {
+  using profilers::StopReason;
+  const std::string name = reader.needed_text("stop_reason");
+  for (const StopReason reason : {StopReason::kNoiseReached, StopReason::kMinTime, StopReason::kRepetitions,
+                                  StopReason::kTimeout, StopReason::kSampleCap, StopReason::kInterrupted}) {
+    if (name_of(reason) == name) {
+      return reason;
+    }
+  }
+  reader.reject("stop_reason", "a known reason");
+}
+
+std::optional<profilers::Stability> read_stability(const JsonReader& reader) {
+  using profilers::Stability;
+  const std::string name = reader.text("stability");
+  if (name.empty()) {
+    return {};
+  }
+  for (const Stability verdict : {Stability::kStable, Stability::kNoisy, Stability::kDrift, Stability::kThrottled,
+                                  Stability::kTooShort}) {
+    if (name_of(verdict) == name) {
+      return verdict;
+    }
+  }
+  reader.reject("stability", "STABLE, NOISY, DRIFT, THROTTLED or TOO_SHORT");
+}
+
+template <class T>
+void read_condition(const JsonReader& reader, std::string_view key,
+                    std::vector<profilers::SampleConditions>& conditions,
+                    std::optional<T> profilers::SampleConditions::*member) {
+  const Json* list = reader.find(key);
+  if (list == nullptr) {
+    return;
+  }
+  if (!list->is_array() || list->size() != conditions.size()) {
+    reader.reject(key, "a list with an entry a sample");
+  }
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    const Json& entry = (*list)[i];
+    if (entry.is_number()) {
+      conditions[i].*member = entry.get<T>();
+    } else if (!entry.is_null()) {
+      reader.reject(key, "a list of numbers and nulls");
+    }
+  }
+}
+
+void read_conditions(const JsonReader& reader, Measurement& out) {
+  using profilers::SampleConditions;
+  const std::int64_t count = reader.needed_integer("count");
+  if (count != 0 && count != static_cast<std::int64_t>(out.samples_s.size())) {
+    reader.reject("count", "the number of samples");
+  }
+  out.conditions.resize(static_cast<std::size_t>(count));
+  read_condition(reader, "steal_s", out.conditions, &SampleConditions::steal_s);
+  read_condition(reader, "page_faults", out.conditions, &SampleConditions::page_faults);
+  read_condition(reader, "context_switches", out.conditions, &SampleConditions::context_switches);
+  read_condition(reader, "cpu_clock_hz", out.conditions, &SampleConditions::cpu_clock_hz);
+}
+
+Measurement read_measured(const JsonReader& reader) {
+  Measurement out;
+  out.samples_s = reader.reals("samples_s");
+  if (const auto conditions = reader.object("sample_conditions")) {
+    read_conditions(*conditions, out);
+  }
+  out.iterations_per_sample = reader.integer("iterations_per_sample").value_or(1);
+  out.time_median_s = reader.real("time_median_s");
+  out.time_min_s = reader.real("time_min_s");
+  out.time_ci_low_s = reader.real("time_ci_low_s");
+  out.time_ci_high_s = reader.real("time_ci_high_s");
+  out.time_mad_s = reader.real("time_mad_s");
+  out.stop_reason = read_stop_reason(reader);
+  out.stability = read_stability(reader);
+  out.stability_reason = reader.text("stability_reason");
+  out.timer = reader.text("timer");
+  out.timer_resolution_s = reader.real("timer_resolution_s");
+  out.cpu_clock_hz = reader.real("cpu_clock_hz");
+  out.page_faults = reader.integer("page_faults");
+  out.context_switches = reader.integer("context_switches");
+  out.steal_s = reader.real("steal_s");
+  out.warmup_runs = reader.integer("warmup_runs").value_or(0);
+  const std::string policy = reader.text("cache_policy");
+  if (!policy.empty()) {
+    const auto known = profilers::cache_policy_from(policy);
+    if (!known) {
+      reader.reject("cache_policy", "warm, cold, cold-weights or cold-kv");
+    }
+    out.cache_policy = *known;
+  }
+  out.warnings = reader.texts("warnings");
+  return out;
+}
+
+void read_run(const JsonReader& reader, Record& out) {
+  out.kernel_impl = reader.text("kernel_impl");
+  const std::int64_t threads = reader.integer("threads").value_or(0);
+  if (threads < 0 || threads > std::numeric_limits<int>::max()) {
+    reader.reject("threads", "a number of threads");
+  }
+  out.threads = static_cast<int>(threads);
+  out.counter_origin = reader.text("counter_origin");
+}
+
+void read_launches(const JsonReader& reader, Record& out) {
+  bool any_roof = false;
+  for (const JsonReader& kernel : reader.objects("kernels")) {
+    out.launches.push_back(read_launch(kernel));
+    out.launch_roofs.push_back(read_roof(kernel));
+    any_roof = any_roof || is_known(out.launch_roofs.back());
+  }
+  if (!any_roof) {
+    out.launch_roofs.clear();
+  }
+}
+
+} // namespace
+
+Record record_from_json(const Json& json) {
+  const std::string id = json.is_object() && json.contains("id") && json["id"].is_string()
+                             ? fmt::format("case '{}'", json["id"].get<std::string>())
+                             : "case";
+  const JsonReader reader(json, id);
+  Record out;
+  out.id = reader.needed_text("id");
+  if (const auto config = reader.object("config")) {
+    out.config = read_config(*config);
+  }
+  out.status = profilers::status_from_name(reader.needed_text("status"));
+  out.reason = reader.text("reason");
+  out.warnings = reader.texts("warnings");
+  if (const auto totals = reader.object("totals")) {
+    out.totals = read_totals(*totals);
+  }
+  read_launches(reader, out);
+  if (const auto measured = reader.object("measured")) {
+    out.measured = read_measured(*measured);
+    out.roof = read_roof(*measured);
+    out.memory_bound_time_share = measured->real("memory_bound_time_share");
+    out.attention_time_share = measured->real("attention_time_share");
+    read_run(*measured, out);
+  }
+  if (const auto predicted = reader.object("predicted")) {
+    out.roof = read_roof(*predicted);
+  }
+  if (const auto attempt = reader.object("attempt")) {
+    read_run(*attempt, out);
+  }
+  out.max_relative_error = reader.real("max_relative_error");
+  out.machine_fingerprint = reader.text("machine_fingerprint");
+  return out;
+}
+
+void check_schema_version(const Json& json, std::string_view what) {
+  const JsonReader reader(json, std::string(what));
+  const auto version = reader.integer("schema_version");
+  if (!version) {
+    reader.reject("schema_version", fmt::format("{}", kSchemaVersion));
+  }
+  if (*version != kSchemaVersion) {
+    throw operators::Error(operators::ErrorKind::kUsage,
+                           fmt::format("{} has schema version {}, and this program reads version {}: render it with the "
+                                       "program that wrote it, or measure again",
+                                       what, *version, kSchemaVersion));
+  }
+}
+
+std::vector<Record> records_from_document(const Json& document) {
+  check_schema_version(document, "the document");
+  std::vector<Record> out;
+  const JsonReader reader(document, "the document");
+  if (reader.find("cases") == nullptr) {
+    reader.reject("cases", "a list of cases");
+  }
+  for (const JsonReader& each : reader.objects("cases")) {
+    out.push_back(record_from_json(each.json()));
+  }
+  return out;
+}
+
+Record record_from_line(std::string_view line) {
+  const Json json = parse_json(line, "the line");
+  check_schema_version(json, "the line");
+  return record_from_json(json);
+}
+
+} // namespace attnprof::reports
