@@ -1,0 +1,171 @@
+// Views, masks, counts, parameters and case ids, each against a brute-force second way.
+#include "operators/core/fuse_copies.hpp"
+#include "operators/core/plan.hpp"
+#include "operators/exec/fill.hpp"
+#include "operators/workload.hpp"
+#include "tests/support/catch.hpp"
+
+#include <cmath>
+#include <limits>
+
+using namespace attnprof::operators;
+
+TEST_CASE("attended pairs in closed form equal enumeration") {
+  for (const Mask mask : {Mask{}, Mask{true, 0}, Mask{true, 1}, Mask{true, 3}, Mask{true, 50}, Mask{false, 4}}) {
+    for (std::int64_t n_q = 1; n_q < 12; ++n_q) {
+      for (std::int64_t n_k = 1; n_k < 14; ++n_k) {
+        std::int64_t pairs = 0;
+        for (std::int64_t i = 0; i < n_q; ++i) {
+          for (std::int64_t j = 0; j < n_k; ++j) {
+            pairs += mask.attends(i, j, n_q, n_k) ? 1 : 0;
+          }
+        }
+        REQUIRE(attended_pairs(mask, n_q, n_k) == pairs);
+      }
+    }
+  }
+}
+
+TEST_CASE("visited key tiles hold every attended key and skip the empty ones") {
+  for (const Mask mask : {Mask{}, Mask{true, 0}, Mask{true, 3}}) {
+    for (const Tiles tiles : {Tiles{1, 1}, Tiles{3, 4}, Tiles{64, 64}}) {
+      for (const auto& [n_q, n_k] : {std::pair{7L, 11L}, std::pair{11L, 7L}, std::pair{9L, 9L}}) {
+        for (std::int64_t row = 0; row < n_q; row += tiles.queries) {
+          const std::int64_t rows = std::min(tiles.queries, n_q - row);
+          const KeyRange keys = visited_keys(mask, tiles, row, rows, n_q, n_k);
+          for (std::int64_t j = 0; j < n_k; ++j) {
+            bool attended = false; // by a row of the query tile, some key of j's key tile
+            for (std::int64_t i = row; i < row + rows; ++i) {
+              for (std::int64_t k = j / tiles.keys * tiles.keys; k < std::min(n_k, (j / tiles.keys + 1) * tiles.keys);
+                   ++k) {
+                attended = attended || mask.attends(i, k, n_q, n_k);
+              }
+            }
+            REQUIRE((j >= keys.begin && j < keys.end) == attended);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("counts refuse to wrap") {
+  const Count big = std::numeric_limits<std::int64_t>::max();
+  CHECK_THROWS_WITH(big + 1, Catch::Contains("64-bit") && Catch::Contains("9223372036854775807"));
+  CHECK_THROWS_WITH(big * 2, Catch::Contains("overflow"));
+  CHECK_THROWS_AS(Count(std::numeric_limits<std::int64_t>::min()) - 1, Error);
+}
+
+TEST_CASE("views split, merge, transpose, slice and broadcast address the elements they name") {
+  const View x = dense_view(0, {2, 6, 4});
+  const View heads = x.split(2, 2, 2).transpose(1, 2); // [2, 2, 6, 2]
+  CHECK(heads.shape() == "2x2x6x2");
+  std::vector<std::int64_t> addresses;
+  for_each_address(heads.select(0, 1).select(0, 1).slice(0, 2, 2), [&](std::int64_t a) { addresses.push_back(a); });
+  CHECK(addresses == std::vector<std::int64_t>{34, 35, 38, 39});
+  CHECK_FALSE(heads.contiguous());
+  CHECK_FALSE(heads.mergeable(1));
+  CHECK_THROWS_AS(heads.merge(1), Error);
+  CHECK_THROWS_AS(x.slice(1, 4, 3), Error);
+  const View repeated = x.broadcast(1, 5);
+  CHECK(repeated.elements() == 240);
+  CHECK(repeated.distinct_elements() == 48);
+}
+
+TEST_CASE("remap follows a copy element by element or refuses") {
+  // The copy: heads split and transposed out of [2, 3, 8] (tensor 0) into a dense [2, 4, 3, 2] (tensor 1).
+  const View source = dense_view(0, {2, 3, 8}).split(2, 4, 2).transpose(1, 2);
+  const View target = dense_view(1, {2, 4, 3, 2});
+  std::vector<std::int64_t> source_of(48);
+  std::vector<std::int64_t> from;
+  for_each_address(source, [&](std::int64_t a) { from.push_back(a); });
+  std::size_t next = 0;
+  for_each_address(target, [&](std::int64_t a) { source_of[static_cast<std::size_t>(a)] = from[next++]; });
+  for (const View& view : {target, target.transpose(2, 3), target.select(1, 2), target.slice(2, 1, 2),
+                           target.split(1, 2, 2), target.select(0, 1).slice(0, 1, 2).broadcast(1, 3)}) {
+    const std::optional<View> mapped = remap(view, target, source);
+    REQUIRE(mapped.has_value());
+    std::vector<std::int64_t> expected;
+    for_each_address(view, [&](std::int64_t a) { expected.push_back(source_of[static_cast<std::size_t>(a)]); });
+    std::vector<std::int64_t> got;
+    for_each_address(*mapped, [&](std::int64_t a) { got.push_back(a); });
+    CHECK(got == expected);
+  }
+  // Heads and tokens merged into one dimension lie apart in the source.
+  CHECK_FALSE(remap(target.merge(1), target, source).has_value());
+}
+
+TEST_CASE("values are parsed with their range, and refused with the flag and the text") {
+  const ParamSpec& seq_len = shared_param("seq_len");
+  CHECK(std::get<std::int64_t>(parse_value(seq_len, "4k")) == 4096);
+  for (const char* text :
+       {"0", "-5", "12abc", "", "k", "1.5", "99999999999999999999", "9223372036854775808", "9007199254740993k"}) {
+    CHECK_THROWS_WITH(parse_value(seq_len, text), Catch::Contains("--seq-len") && Catch::Contains(text));
+  }
+  CHECK_THROWS_WITH(parse_value(shared_param("kernel"), "x"), Catch::Contains("--kernel"));
+  CHECK_THROWS_WITH(parse_value(shared_param("dtype"), "f64"), Catch::Contains("f32, bf16, f16"));
+  CHECK_THROWS_WITH(parse_value(shared_param("grid"), "14"), Catch::Contains("14x14"));
+  CHECK(std::get<std::string>(parse_value(shared_param("grid"), "7x9")) == "7x9");
+  for (const char* text : {"nan", "inf", "0", "-1", "1e9", "2,5"}) {
+    CHECK_THROWS_AS(parse_value(shared_param("mlp_ratio"), text), Error);
+  }
+}
+
+TEST_CASE("a case id reads back as the same configuration") {
+  for (const char* id : {"variant=mha", "variant=gqa:heads=8:dim=64:phase=decode:past_len=100:causal=true",
+                         "layout=sandwich:variant=cga:heads=4", "layout=ffn:ffn=swiglu:dim=32",
+                         "layout=standard:depth=3:dtype=bf16:plan=fused:threads=2:device=cuda"}) {
+    const Config config = resolve(parse_case_id(id));
+    const std::string canonical = case_id(config);
+    CHECK(resolve(parse_case_id(canonical)) == config);
+    CHECK(case_id(resolve(parse_case_id(canonical))) == canonical);
+  }
+  CHECK(case_id(resolve(parse_case_id("variant=mha:head_dim=64"))) ==
+        case_id(resolve(parse_case_id("variant=mha:qk_dim=64"))));
+  CHECK_THROWS_WITH(parse_case_id("variant=mha:seq_lem=5"), Catch::Contains("seq_len"));
+  CHECK_THROWS_WITH(parse_case_id("variant=mha:variant=gqa"), Catch::Contains("twice"));
+  CHECK_THROWS_WITH(parse_case_id("mha"), Catch::Contains("name=value"));
+}
+
+TEST_CASE("contradictions are refused with both values") {
+  const auto reject = [](const char* id, const auto&... words) {
+    INFO(id);
+    CHECK_THROWS_WITH(resolve(parse_case_id(id)), (Catch::Contains(words) && ...));
+  };
+  reject("variant=mha:dim=1024:heads=12", "1024", "12", "8, 16");
+  reject("variant=gqa:dim=64:heads=8:kv_heads=3", "--kv-heads 3", "--heads 8");
+  reject("variant=cga:dim=192:heads=4:v_dim=16", "--v-dim 16", "48");
+  reject("variant=mha:grid=14x14:seq_len=100", "100", "196");
+  reject("variant=mha:kv_len=5:past_len=3", "--kv-len 5", "cache");
+  reject("variant=mha:window=5", "--causal", "5");
+  reject("variant=mha:chunk=64", "--chunk", "taken by");
+  reject("layout=sandwich:seq_len=200", "200", "--grid");
+  reject("layout=sandwich:kernel=4", "--kernel 4", "odd");
+  reject("layout=ffn:ffn=glu:activation=relu", "--activation relu", "glu");
+  reject("layout=ffn:dim=10:ffn_dim=30:mlp_ratio=4", "30", "4");
+  reject("variant=mhha", "mhha", "did you mean 'mha'");
+}
+
+TEST_CASE("rounding to half precisions takes the nearest value, ties to even") {
+  CHECK(round_to(DType::kBf16, 1.0F + 0.0039F) == 1.0F);
+  CHECK(round_to(DType::kBf16, 1.0F + 0.0040F) == 1.0078125F);
+  CHECK(round_to(DType::kBf16, 1.00390625F) == 1.0F);      // halfway, the even neighbour below
+  CHECK(round_to(DType::kBf16, 1.01171875F) == 1.015625F); // halfway, the even neighbour above
+  CHECK(round_to(DType::kF16, 2049.0F) == 2048.0F);
+  CHECK(round_to(DType::kF16, 65504.0F) == 65504.0F);
+  CHECK(std::isinf(round_to(DType::kF16, 65520.0F)));
+  CHECK(round_to(DType::kF16, 5.9604645e-8F) == 5.9604645e-8F); // the smallest subnormal
+  CHECK(std::isnan(round_to(DType::kBf16, std::nanf(""))));
+}
+
+TEST_CASE("attention tiles are whole vectors and never larger than the problem needs") {
+  for (const std::int64_t n : {1L, 49L, 196L, 1024L, 100000L}) {
+    for (const std::int64_t width : {16L, 64L, 128L, 512L}) {
+      const Tiles tiles = attention_tiles(n, n, width, width);
+      CHECK(tiles.queries >= 1);
+      CHECK(tiles.queries <= n);
+      CHECK(tiles.keys % 64 == 0);
+      CHECK(tiles.keys <= round_up(n, 64));
+    }
+  }
+}
