@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attnprof::reports {
@@ -36,8 +37,22 @@ struct Roofs {
   [[nodiscard]] const MemoryRoof* level_of(std::int64_t working_set_bytes) const;
 };
 
-/// Ceilings for a record: its dtype, its threads (asked for, where nothing ran; else all), its cache policy (a cold case
-/// reads from the last level).
+/// Origin of a ceiling that the user stated.
+inline constexpr std::string_view kGiven = "given";
+
+/// Ceilings for so many threads, which the machine must be able to run at once. Matrix products of bf16 are held against
+/// the faster of the f32 multiply-add unit and the bf16 dot product, since either may run them; vector FLOPs against the
+/// faster of multiply-adds and additions beside multiply-adds. Cache policy does not matter: a launch of a cold case finds
+/// what the launch in front of it left. A given peak takes the place of the measured one, which stays in the machine.
+Roofs roofs_at(const profilers::Machine& machine, const std::string& dtype, int threads);
+
+/// Ceilings for a record: its dtype, and its threads (asked for, where nothing ran; else all; no more than the machine
+/// runs at once).
 Roofs roofs_for(const profilers::Machine& machine, const profilers::Record& record);
+/// The number of threads that roofs_for takes.
+int roof_threads(const profilers::Machine& machine, const profilers::Record& record);
+
+/// Records ceilings that the user stated: GFLOP/s of the multiply-add unit for every dtype, GB/s of DRAM (BUG-111).
+void apply_given(profilers::Machine& machine, std::optional<double> peak_gflops, std::optional<double> peak_gbs);
 
 } // namespace attnprof::reports

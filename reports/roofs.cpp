@@ -1,0 +1,156 @@
+#include "reports/roofs.hpp"
+
+#include "reports/format.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+
+namespace attnprof::reports {
+namespace {
+
+using profilers::BandwidthCeiling;
+using profilers::Ceiling;
+using profilers::ComputeCeiling;
+using profilers::Machine;
+using profilers::Record;
+
+std::string dtype_of(const Record& record) {
+  const auto* dtype = std::get_if<std::string>(&record.config.get("dtype"));
+  return dtype == nullptr ? "f32" : *dtype;
+}
+
+/// Threads that ran; else those asked for; else all. Never more than the machine runs at once: more threads share them.
+int threads_of(const Machine& machine, const Record& record) {
+  std::int64_t threads = record.threads;
+  if (threads <= 0) {
+    threads = record.config.integer_or("threads", machine.environment.cores);
+  }
+  return static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max(1, machine.environment.cores)));
+}
+
+std::string threads_text(int threads) { return threads == 1 ? "1 thread" : fmt::format("{} threads", threads); }
+
+/// The fastest of several units; absent where none is known.
+std::optional<UnitRoof> fastest(const Machine& machine, std::initializer_list<std::pair<const char*, const char*>> units,
+                                int threads) {
+  std::optional<UnitRoof> best;
+  for (const auto& [dtype, unit] : units) {
+    const auto ceiling = profilers::compute_ceiling(machine, dtype, unit, threads);
+    if (ceiling && ceiling->per_s > 0.0 && (!best || ceiling->per_s > best->per_s)) {
+      best = UnitRoof{ceiling->per_s,
+                      fmt::format("{} {} {}, {}", unit, dtype, ceiling->by, threads_text(threads)), ceiling->origin};
+    }
+  }
+  return best;
+}
+
+std::optional<UnitRoof> given_peak(const Machine& machine) {
+  const auto given = std::find_if(machine.compute.begin(), machine.compute.end(),
+                                  [](const ComputeCeiling& entry) { return entry.origin == kGiven; });
+  if (given == machine.compute.end()) {
+    return {};
+  }
+  return UnitRoof{given->per_s, "given peak", std::string(kGiven)};
+}
+
+/// Largest working set that still lies in the first `rank` levels.
+std::optional<std::int64_t> capacity_through(const Machine& machine, const std::vector<std::string>& levels,
+                                             std::size_t rank, int threads) {
+  const auto within = [&](std::int64_t bytes) {
+    const auto level = profilers::level_for(machine, bytes, threads);
+    const auto at = level ? std::find(levels.begin(), levels.end(), *level) : levels.end();
+    return at != levels.end() && static_cast<std::size_t>(at - levels.begin()) <= rank;
+  };
+  std::int64_t fits = 0;
+  std::int64_t too_large = std::int64_t{1} << 60;
+  if (!within(fits) || within(too_large)) {
+    return {};
+  }
+  while (too_large - fits > 1) {
+    const std::int64_t middle = fits + (too_large - fits) / 2;
+    (within(middle) ? fits : too_large) = middle;
+  }
+  return fits;
+}
+
+/// Names of the levels with a bandwidth, nearest first, DRAM last.
+std::vector<std::string> level_names(const Machine& machine) {
+  std::vector<std::string> names;
+  for (const BandwidthCeiling& entry : machine.bandwidth) {
+    if (std::find(names.begin(), names.end(), entry.level) == names.end()) {
+      names.push_back(entry.level);
+    }
+  }
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return std::pair(a == "DRAM", a) < std::pair(b == "DRAM", b);
+  });
+  return names;
+}
+
+std::vector<MemoryRoof> memory_roofs(const Machine& machine, int threads) {
+  const std::vector<std::string> names = level_names(machine);
+  std::vector<MemoryRoof> out;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool is_last = i + 1 == names.size();
+    const auto given = std::find_if(machine.bandwidth.begin(), machine.bandwidth.end(), [&](const auto& entry) {
+      return entry.level == names[i] && entry.origin == kGiven;
+    });
+    const auto ceiling = profilers::bandwidth_ceiling(machine, names[i], threads);
+    const auto capacity_bytes = is_last ? std::nullopt : capacity_through(machine, names, i, threads);
+    if (!is_last && !capacity_bytes) {
+      continue; // a level of unknown size holds nothing for certain
+    }
+    if (given != machine.bandwidth.end()) {
+      out.push_back({names[i], capacity_bytes, given->bytes_per_s, std::string(kGiven)});
+    } else if (ceiling && ceiling->per_s > 0.0) {
+      out.push_back({names[i], capacity_bytes, ceiling->per_s, ceiling->origin});
+    }
+  }
+  return out;
+}
+
+} // namespace
+
+const MemoryRoof* Roofs::level_of(std::int64_t working_set_bytes) const {
+  for (const MemoryRoof& roof : memory) {
+    if (!roof.capacity_bytes || working_set_bytes <= *roof.capacity_bytes) {
+      return &roof;
+    }
+  }
+  return memory.empty() ? nullptr : &memory.back();
+}
+
+Roofs roofs_at(const Machine& machine, const std::string& dtype, int threads) {
+  Roofs roofs;
+  roofs.matrix = given_peak(machine);
+  if (!roofs.matrix) {
+    // Arithmetic is f32 whatever the storage, unless the processor has a dot product of that type.
+    roofs.matrix = dtype == "bf16" ? fastest(machine, {{"f32", "fma"}, {"bf16", "bf16_dot"}}, threads)
+                   : dtype == "f16" ? fastest(machine, {{"f32", "fma"}, {"f16", "fma"}}, threads)
+                                    : fastest(machine, {{"f32", "fma"}}, threads);
+  }
+  roofs.vector = fastest(machine, {{"f32", "fma"}, {"f32", "fma_add"}}, threads);
+  roofs.transcendental = fastest(machine, {{"f32", "exp"}}, threads);
+  roofs.memory = memory_roofs(machine, threads);
+  return roofs;
+}
+
+Roofs roofs_for(const Machine& machine, const Record& record) {
+  return roofs_at(machine, dtype_of(record), threads_of(machine, record));
+}
+
+int roof_threads(const Machine& machine, const Record& record) { return threads_of(machine, record); }
+
+void apply_given(Machine& machine, std::optional<double> peak_gflops, std::optional<double> peak_gbs) {
+  if (peak_gflops) {
+    const double per_s = *peak_gflops * 1e9;
+    machine.compute.push_back({"fma", "any", "", 0, per_s, per_s, per_s, std::string(kGiven)});
+  }
+  if (peak_gbs) {
+    const double per_s = *peak_gbs * 1e9;
+    machine.bandwidth.push_back({"DRAM", "any", 0, per_s, per_s, per_s, 0, std::string(kGiven)});
+  }
+}
+
+} // namespace attnprof::reports
