@@ -31,6 +31,14 @@ std::vector<double> smoothed_logs(std::span<const CurvePoint> curve) {
   return smooth;
 }
 
+// A bigger working set is never faster. What is slower than its right neighbours was disturbed while it was measured,
+// or, at the small end, slowed by the loop around it.
+std::vector<double> never_rising(std::vector<double> logs) {
+  for (std::size_t i = logs.size(); i-- > 1;)
+    logs[i - 1] = std::max(logs[i - 1], logs[i]);
+  return logs;
+}
+
 double noise_of(const std::vector<double>& logs) {
   std::vector<double> steps;
   for (std::size_t i = 1; i < logs.size(); ++i)
@@ -81,8 +89,6 @@ bool is_plateau(std::span<const CurvePoint> curve, const std::vector<double>& lo
   return last >= kLeastSpan * first && std::abs(fall) <= kMostSlope;
 }
 
-// Steps down part plateaus. A rise is an artefact of short loops at the small end, or noise: bigger sets are not
-// faster.
 void merge_small_steps(const std::vector<double>& logs, std::vector<Segment>& segments) {
   while (segments.size() > 1) {
     std::size_t smallest = 0;
@@ -146,8 +152,9 @@ std::vector<Plateau> find_plateaus(std::span<const CurvePoint> curve) {
       usable.push_back(point);
   if (usable.size() < 3)
     return {};
-  const std::vector<double> logs = smoothed_logs(usable);
-  const double noise = noise_of(logs);
+  const std::vector<double> smooth = smoothed_logs(usable);
+  const double noise = noise_of(smooth);
+  const std::vector<double> logs = never_rising(smooth);
   const double penalty = std::max(0.03, 4 * noise * noise * std::log(static_cast<double>(usable.size())));
   std::vector<Segment> segments = segment(logs, penalty);
   // Slopes first: merged into a plateau they would bend it.
@@ -178,6 +185,7 @@ std::vector<std::optional<std::string>> name_plateaus(std::span<const Plateau> p
   Naming best;
   std::vector<int> chosen;
   try_caches(plateaus.first(cached), known, chosen, 0, best);
+  const int highest = std::max(3, known.empty() ? 0 : known.back().level);
   for (std::size_t i = 0, previous = 0; i < cached; ++i) {
     std::size_t level = static_cast<std::size_t>(best.level[i]);
     if (level == 0) {
@@ -186,6 +194,8 @@ std::vector<std::optional<std::string>> name_plateaus(std::span<const Plateau> p
       if (next != best.level.end() && static_cast<std::size_t>(*next) <= previous + 1)
         continue;
       level = previous + 1;
+      if (level > static_cast<std::size_t>(highest))
+        continue;
     }
     names[i] = fmt::format("L{}", level);
     previous = level;

@@ -19,7 +19,7 @@ struct CurvePoint {
 struct Plateau {
   std::int64_t first_bytes = 0;
   std::int64_t last_bytes = 0;
-  double bytes_per_s = 0; ///< median of its points
+  double bytes_per_s = 0; ///< median of its points, each raised to the fastest point right of it
 };
 
 /// Plateaus of a curve sorted by size, fastest first. Slopes between them belong to none; steps below 25 % and steps
@@ -34,7 +34,7 @@ struct CacheShare {
 
 /// Names plateaus L1, L2 ... DRAM by the caches whose sizes are nearest to their upper ends. The last one is DRAM when
 /// it reaches twice beyond the largest cache. A plateau that no known cache explains takes the next free level number
-/// (virtual machines hide caches); absent for one that lies between two caches without a number to spare.
+/// up to 3 or the highest that the system lists (virtual machines hide caches); absent where no number is free.
 std::vector<std::optional<std::string>> name_plateaus(std::span<const Plateau> plateaus,
                                                       std::span<const CacheShare> caches);
 

@@ -127,6 +127,23 @@ TEST_CASE("a virtual machine whose third level is not what the system says") {
   }
 }
 
+TEST_CASE("no cache is invented above those that can be") {
+  const std::vector<Level> levels{
+      {32 * kKiB, 200e9}, {512 * kKiB, 100e9}, {3 * kMiB, 60e9}, {16 * kMiB, 35e9}, {0, 12e9}};
+  const auto plateaus = find_plateaus(curve_of(levels, 256 * kMiB));
+  REQUIRE(plateaus.size() == 5);
+  CHECK(name_plateaus(plateaus, kServerCaches) == Names{"L1", "L2", std::nullopt, "L3", "DRAM"});
+  CHECK(name_plateaus(plateaus, {}) == Names{"L1", "L2", "L3", std::nullopt, "DRAM"});
+}
+
+TEST_CASE("dips do not part a level") {
+  Curve curve = curve_of(kServer, 256 * kMiB);
+  curve[29].bytes_per_s /= 3;
+  curve[30].bytes_per_s /= 4;
+  curve[31].bytes_per_s /= 3;
+  check_server(curve, 0.02);
+}
+
 TEST_CASE("levels of the same speed are one plateau, named by the larger") {
   const std::vector<Level> levels{{32 * kKiB, 100e9}, {512 * kKiB, 95e9}, {32 * kMiB, 45e9}, {0, 15e9}};
   const auto plateaus = find_plateaus(curve_of(levels, 256 * kMiB));
