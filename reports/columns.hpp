@@ -14,17 +14,26 @@ std::vector<CaseColumn> roof_columns();
 std::vector<CaseColumn> closing_columns();
 std::vector<KernelColumn> launch_columns();
 
-inline Cell cell(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
-inline Cell cell(operators::Count count) { return count.value(); }
-inline Cell cell(std::optional<std::int64_t> value) { return value ? Cell(*value) : Cell(); }
+inline Cell cell(const std::string& text) {
+  return text.empty() ? Cell() : Cell(text);
+}
+inline Cell cell(operators::Count count) {
+  return count.value();
+}
+inline Cell cell(std::optional<std::int64_t> value) {
+  return value ? Cell(*value) : Cell();
+}
 /// Absent for NaN and infinities: they are no numbers.
 Cell cell(std::optional<double> value);
 
 /// a / b; absent where either is absent or b is not positive (BUG-100).
 std::optional<double> ratio(std::optional<double> a, std::optional<double> b);
-inline std::optional<double> real(operators::Count count) { return static_cast<double>(count.value()); }
+inline std::optional<double> real(operators::Count count) {
+  return static_cast<double>(count.value());
+}
 
-/// What a case processes in one run: images where it has a grid, else tokens; absent where batch or seq_len are unknown.
+/// What a case processes in one run: images where it has a grid, else tokens; absent where batch or seq_len are
+/// unknown.
 struct Items {
   std::string item;
   std::optional<double> count;

@@ -48,7 +48,8 @@ std::vector<CaseColumn> config_columns() {
 namespace {
 
 template <class F>
-CaseColumn total(std::string name, std::string unit, Origin origin, std::string definition, std::string formula, F get) {
+CaseColumn total(std::string name, std::string unit, Origin origin, std::string definition, std::string formula,
+                 F get) {
   return {{std::move(name), std::move(unit), Group::kTotals, Type::kInteger, origin, std::move(definition),
            std::move(formula)},
           [get](const Record& r) { return r.totals ? cell(get(*r.totals)) : Cell(); }};
@@ -66,7 +67,8 @@ std::vector<CaseColumn> totals_columns() {
             "matmul_flops + vector_flops", [](const Totals& t) { return t.work.flops(); }),
       total("matmul_flops", "FLOP", exact, "FLOPs of matrix products and convolutions.", "2 * macs",
             [](const Totals& t) { return t.work.matmul_flops(); }),
-      total("vector_flops", "FLOP", exact, "All other FLOPs: add, subtract, multiply, divide, max, compare, exp and its kin, one each.",
+      total("vector_flops", "FLOP", exact,
+            "All other FLOPs: add, subtract, multiply, divide, max, compare, exp and its kin, one each.",
             "sum over launches", [](const Totals& t) { return t.work.vector_flops; }),
       total("transcendentals", "FLOP", exact, "exp, erf, tanh, sigmoid, rsqrt, sin and cos among the vector FLOPs.",
             "sum over launches", [](const Totals& t) { return t.work.transcendentals; }),
@@ -100,8 +102,8 @@ std::vector<CaseColumn> totals_columns() {
   out.push_back(total("peak_activation_bytes", "B", exact,
                       "Largest sum of inputs, outputs and intermediates that are alive at one launch.", "",
                       [](const Totals& t) { return t.peak_activation_bytes; }));
-  out.push_back(total("launches", "1", exact, "Launches of the chosen plan.", "",
-                      [](const Totals& t) { return t.launches; }));
+  out.push_back(
+      total("launches", "1", exact, "Launches of the chosen plan.", "", [](const Totals& t) { return t.launches; }));
   return out;
 }
 
@@ -111,7 +113,8 @@ std::vector<CaseColumn> closing_columns() {
         "Sentences about anything that weakens the figures; in CSV joined by '; '.", ""},
        [](const Record& r) { return cell(join_list(all_warnings(r))); }},
       {{"max_relative_error", "1", Group::kCase, Type::kReal, Origin::kDerived,
-        "Largest deviation from the float64 reference relative to the reference's magnitude, where it was checked.", ""},
+        "Largest deviation from the float64 reference relative to the reference's magnitude, where it was checked.",
+        ""},
        [](const Record& r) { return cell(r.max_relative_error); }},
       {{"machine_fingerprint", "", Group::kCase, Type::kText, Origin::kRequest,
         "Names the machine, build and settings; results of different fingerprints do not compare.", ""},

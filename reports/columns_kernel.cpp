@@ -27,10 +27,14 @@ Get from_cost(F get) {
 
 template <class F>
 Get from_roof(F get) {
-  return [get](const Record& r, std::size_t i) { return i < r.launch_roofs.size() ? cell(get(r.launch_roofs[i])) : Cell(); };
+  return [get](const Record& r, std::size_t i) {
+    return i < r.launch_roofs.size() ? cell(get(r.launch_roofs[i])) : Cell();
+  };
 }
 
-operators::Count bytes_of(const LaunchCost& cost) { return cost.bytes.read + cost.bytes.written; }
+operators::Count bytes_of(const LaunchCost& cost) {
+  return cost.bytes.read + cost.bytes.written;
+}
 
 /// Time of a launch over that of all; absent where any launch has no time.
 std::optional<double> time_share(const Record& record, std::size_t launch) {

@@ -8,8 +8,8 @@
 
 namespace attnprof::reports {
 
-/// Launches of one case without measurement: scope, op, shape, MACs, FLOPs, bytes, FLOP/B, bound, predicted time; totals
-/// in the last line. Bound and time are "-" unless the record went through predict.
+/// Launches of one case without measurement: scope, op, shape, MACs, FLOPs, bytes, FLOP/B, bound, predicted time;
+/// totals in the last line. Bound and time are "-" unless the record went through predict.
 std::string cost_table(const profilers::Record& record);
 /// Launches of one measured case: scope, op, shape, kernel, time, share, FLOP/s, B/s, bound, % of roof.
 std::string kernel_table(const profilers::Record& record);

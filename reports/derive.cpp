@@ -60,8 +60,8 @@ TimeBounds time_bounds(const operators::LaunchCost& cost, const Roofs& roofs) {
   const operators::Count plain_flops = cost.work.vector_flops - cost.work.transcendentals;
   out.matrix_s = least_time(cost.work.matmul_flops(), first_of({&roofs.matrix}), out.complete);
   out.vector_s = least_time(plain_flops, first_of({&roofs.vector, &roofs.matrix}), out.complete);
-  out.transcendental_s = least_time(
-      cost.work.transcendentals, first_of({&roofs.transcendental, &roofs.vector, &roofs.matrix}), out.complete);
+  out.transcendental_s = least_time(cost.work.transcendentals,
+                                    first_of({&roofs.transcendental, &roofs.vector, &roofs.matrix}), out.complete);
   const operators::Count bytes = cost.bytes.read + cost.bytes.written;
   if (bytes > 0) {
     const MemoryRoof* level = roofs.level_of(cost.bytes.working_set.value());
@@ -115,7 +115,9 @@ RoofVerdict roof_verdict(const TimeBounds& bounds, operators::Count flops, std::
   return out;
 }
 
-bool is_ambiguous(const RoofVerdict& verdict) { return verdict.bound_margin && *verdict.bound_margin < kAmbiguousMargin; }
+bool is_ambiguous(const RoofVerdict& verdict) {
+  return verdict.bound_margin && *verdict.bound_margin < kAmbiguousMargin;
+}
 
 bool is_attention(const Record& record, std::string_view scope) {
   const auto* layout = std::get_if<std::string>(&record.config.get("layout"));
@@ -147,9 +149,9 @@ std::vector<double> launch_weights(const Record& record) {
 }
 
 bool all_launches_timed(const Record& record) {
-  return !record.launches.empty() && std::all_of(record.launches.begin(), record.launches.end(), [](const auto& launch) {
-    return positive(launch.time_median_s).has_value();
-  });
+  return !record.launches.empty() &&
+         std::all_of(record.launches.begin(), record.launches.end(),
+                     [](const auto& launch) { return positive(launch.time_median_s).has_value(); });
 }
 
 /// Share of the measured launch time that `belongs` to the launches of interest; absent where a launch has no time.
@@ -213,7 +215,8 @@ RoofVerdict case_verdict(const Record& record, const std::vector<TimeBounds>& bo
 }
 
 std::string faster_level(const Roofs& roofs, const std::string& level) {
-  const auto at = std::find_if(roofs.memory.begin(), roofs.memory.end(), [&](const auto& m) { return m.level == level; });
+  const auto at =
+      std::find_if(roofs.memory.begin(), roofs.memory.end(), [&](const auto& m) { return m.level == level; });
   return at == roofs.memory.end() || at == roofs.memory.begin() ? std::string() : std::prev(at)->level;
 }
 
@@ -228,8 +231,8 @@ std::string likely_cause(const Record& record, std::size_t launch, const Roofs& 
   }
   if (verdict.bound == "memory") {
     const double bytes = static_cast<double>((cost.bytes.read + cost.bytes.written).value());
-    const std::string rates = fmt::format("{} where the {} ceiling is {}", si(bytes / time_s, "B/s"), verdict.roof_level,
-                                          si(bytes / *verdict.roof_time_s, "B/s"));
+    const std::string rates = fmt::format("{} where the {} ceiling is {}", si(bytes / time_s, "B/s"),
+                                          verdict.roof_level, si(bytes / *verdict.roof_time_s, "B/s"));
     const std::string faster = faster_level(roofs, verdict.roof_level);
     return faster.empty() ? rates + ", so that ceiling is too low"
                           : fmt::format("{}; its {} are probably held by {}", rates,
@@ -313,7 +316,9 @@ void derive(Record& record, const Roofs& roofs) {
   warn_above_roof(record, roofs);
 }
 
-void derive(Record& record, const profilers::Machine& machine) { derive(record, roofs_for(machine, record)); }
+void derive(Record& record, const profilers::Machine& machine) {
+  derive(record, roofs_for(machine, record));
+}
 
 void predict(Record& record, const profilers::Machine& machine) {
   record.measured.reset();

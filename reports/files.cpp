@@ -22,7 +22,7 @@ using operators::ErrorKind;
 }
 
 class Descriptor {
-public:
+ public:
   explicit Descriptor(int number) : number_(number) {}
   ~Descriptor() {
     if (number_ >= 0) {
@@ -33,7 +33,7 @@ public:
   Descriptor& operator=(const Descriptor&) = delete;
   [[nodiscard]] int get() const { return number_; }
 
-private:
+ private:
   int number_;
 };
 
@@ -55,7 +55,7 @@ void flush_to_disk(int descriptor, const std::filesystem::path& path) {
 }
 
 class DiskLines final : public LineFile {
-public:
+ public:
   DiskLines(const std::filesystem::path& path, std::size_t keep_bytes)
       : path_(path), file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) {
     if (file_.get() < 0) {
@@ -72,7 +72,7 @@ public:
     flush_to_disk(file_.get(), path_);
   }
 
-private:
+ private:
   std::filesystem::path path_;
   Descriptor file_;
 };

@@ -10,14 +10,14 @@ namespace attnprof::reports {
 
 /// Appends whole lines; each is on the disk before append returns (BUG-166).
 class LineFile {
-public:
+ public:
   virtual ~LineFile() = default;
   /// `line` holds no line end. Throws operators::Error(kIo).
   virtual void append(std::string_view line) = 0;
 };
 
 class Files {
-public:
+ public:
   virtual ~Files() = default;
   /// Absent where the file does not exist. Throws operators::Error(kIo) where it cannot be read.
   virtual std::optional<std::string> read(const std::filesystem::path& path) = 0;
@@ -31,7 +31,7 @@ public:
 };
 
 class DiskFiles final : public Files {
-public:
+ public:
   std::optional<std::string> read(const std::filesystem::path& path) override;
   void write(const std::filesystem::path& path, std::string_view text) override;
   std::unique_ptr<LineFile> open_lines(const std::filesystem::path& path, std::size_t keep_bytes) override;

@@ -39,7 +39,9 @@ void append_line(std::string& out, const std::vector<TextColumn>& columns, const
 
 } // namespace
 
-std::string exact(double value) { return std::isfinite(value) ? fmt::format("{}", value) : std::string(); }
+std::string exact(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : std::string();
+}
 
 std::string si(double value, std::string_view unit) {
   static constexpr std::array<std::string_view, 7> kPrefixes = {"", "k", "M", "G", "T", "P", "E"};

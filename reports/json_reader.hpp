@@ -12,7 +12,7 @@
 namespace attnprof::reports {
 
 class JsonReader {
-public:
+ public:
   /// Borrows `json`. Throws operators::Error(kUsage) with `what` where it is not an object.
   JsonReader(const Json& json, std::string what);
 
@@ -34,7 +34,7 @@ public:
 
   [[noreturn]] void reject(std::string_view key, std::string_view wanted) const;
 
-private:
+ private:
   const Json& json_;
   std::string what_;
 };

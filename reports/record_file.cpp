@@ -23,11 +23,14 @@ void place(RecordLines& out, std::map<std::string, std::size_t>& positions, Reco
     out.records.push_back(std::move(record));
     return;
   }
-  out.notes.push_back(fmt::format("{} line {} replaces an earlier line of the case '{}'", name, line_number, record.id));
+  out.notes.push_back(
+      fmt::format("{} line {} replaces an earlier line of the case '{}'", name, line_number, record.id));
   out.records[at->second] = std::move(record);
 }
 
-bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
 
 } // namespace
 
@@ -48,8 +51,8 @@ RecordLines read_record_lines(std::string_view text, std::string_view name) {
       if (is_whole) {
         throw Error(ErrorKind::kUsage, fmt::format("{} line {}: {}", name, line_number, fault.what()));
       }
-      out.notes.push_back(
-          fmt::format("{} line {} was cut off while it was written and is dropped; its case runs again", name, line_number));
+      out.notes.push_back(fmt::format("{} line {} was cut off while it was written and is dropped; its case runs again",
+                                      name, line_number));
       break;
     }
     if (!is_whole) {
@@ -82,6 +85,8 @@ RecordWriter RecordWriter::resume(Files& files, const std::filesystem::path& pat
   return writer;
 }
 
-void RecordWriter::append(const Record& record) { lines_->append(record_line(record)); }
+void RecordWriter::append(const Record& record) {
+  lines_->append(record_line(record));
+}
 
 } // namespace attnprof::reports

@@ -19,20 +19,21 @@ struct RecordLines {
   std::size_t whole_bytes = 0;    ///< bytes up to the end of the last whole line; what lies beyond is torn
 };
 
-/// Reads the text of a records.jsonl. A last line without line end that does not parse is dropped with a note, since only
-/// the tail can be torn; damage elsewhere throws operators::Error(kUsage) with `name` and the line number (BUG-168).
+/// Reads the text of a records.jsonl. A last line without line end that does not parse is dropped with a note, since
+/// only the tail can be torn; damage elsewhere throws operators::Error(kUsage) with `name` and the line number
+/// (BUG-168).
 RecordLines read_record_lines(std::string_view text, std::string_view name);
 
 /// Appends records to a file, each on the disk before append returns.
 class RecordWriter {
-public:
+ public:
   /// Starts a new file, or replaces what is there.
   static RecordWriter create(Files& files, const std::filesystem::path& path);
   /// Continues a file after its last whole line; `existing` is filled with what is there. A missing file is empty.
   static RecordWriter resume(Files& files, const std::filesystem::path& path, RecordLines& existing);
   void append(const profilers::Record& record);
 
-private:
+ private:
   explicit RecordWriter(std::unique_ptr<LineFile> lines) : lines_(std::move(lines)) {}
   std::unique_ptr<LineFile> lines_;
 };

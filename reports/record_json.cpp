@@ -21,7 +21,9 @@ struct CellToJson {
   Json operator()(const std::string& value) const { return value; }
 };
 
-Json cell_json(const Cell& value) { return std::visit(CellToJson{}, value); }
+Json cell_json(const Cell& value) {
+  return std::visit(CellToJson{}, value);
+}
 
 /// The columns of one group as an object.
 void add_group(Json& out, const Record& record, Group group) {
@@ -94,7 +96,9 @@ Json measured_json(const Record& record, bool with_samples) {
   return out;
 }
 
-bool is_known(const RoofVerdict& roof) { return roof.roof_time_s || !roof.bound.empty() || !roof.roof_level.empty(); }
+bool is_known(const RoofVerdict& roof) {
+  return roof.roof_time_s || !roof.bound.empty() || !roof.roof_level.empty();
+}
 
 Json predicted_json(const Record& record) {
   if (!is_known(record.roof)) {
@@ -136,8 +140,7 @@ Json record_to_json(const Record& record, bool with_samples) {
   out["predicted"] = record.measured ? Json(nullptr) : predicted_json(record);
   out["attempt"] = record.measured ? Json(nullptr) : attempt_json(record);
   out["max_relative_error"] = cell_json(record.max_relative_error ? Cell(*record.max_relative_error) : Cell());
-  out["machine_fingerprint"] =
-      record.machine_fingerprint.empty() ? Json(nullptr) : Json(record.machine_fingerprint);
+  out["machine_fingerprint"] = record.machine_fingerprint.empty() ? Json(nullptr) : Json(record.machine_fingerprint);
   return out;
 }
 

@@ -15,8 +15,8 @@ using Json = nlohmann::ordered_json;
 
 /// A case as `cost --json`, `run --json` and records.jsonl hold it:
 /// {id, config, status, reason, warnings, totals, kernels, measured, predicted, attempt, ...}. `measured` is null where
-/// nothing was measured; then `predicted` holds the roof of the case and `attempt` what is known of the run, if anything.
-/// `with_samples` false leaves out the single samples.
+/// nothing was measured; then `predicted` holds the roof of the case and `attempt` what is known of the run, if
+/// anything. `with_samples` false leaves out the single samples.
 Json record_to_json(const profilers::Record& record, bool with_samples = true);
 /// Ignores unknown keys. Throws operators::Error(kUsage) that names the key and its value.
 profilers::Record record_from_json(const Json& json);

@@ -93,7 +93,9 @@ RoofVerdict read_roof(const JsonReader& reader) {
   return out;
 }
 
-bool is_known(const RoofVerdict& roof) { return roof.roof_time_s || !roof.bound.empty() || !roof.roof_level.empty(); }
+bool is_known(const RoofVerdict& roof) {
+  return roof.roof_time_s || !roof.bound.empty() || !roof.roof_level.empty();
+}
 
 profilers::StopReason read_stop_reason(const JsonReader& reader) {
   using profilers::StopReason;
@@ -113,8 +115,8 @@ std::optional<profilers::Stability> read_stability(const JsonReader& reader) {
   if (name.empty()) {
     return {};
   }
-  for (const Stability verdict : {Stability::kStable, Stability::kNoisy, Stability::kDrift, Stability::kThrottled,
-                                  Stability::kTooShort}) {
+  for (const Stability verdict :
+       {Stability::kStable, Stability::kNoisy, Stability::kDrift, Stability::kThrottled, Stability::kTooShort}) {
     if (name_of(verdict) == name) {
       return verdict;
     }
@@ -256,10 +258,11 @@ void check_schema_version(const Json& json, std::string_view what) {
     reader.reject("schema_version", fmt::format("{}", kSchemaVersion));
   }
   if (*version != kSchemaVersion) {
-    throw operators::Error(operators::ErrorKind::kUsage,
-                           fmt::format("{} has schema version {}, and this program reads version {}: render it with the "
-                                       "program that wrote it, or measure again",
-                                       what, *version, kSchemaVersion));
+    throw operators::Error(
+        operators::ErrorKind::kUsage,
+        fmt::format("{} has schema version {}, and this program reads version {}: render it with the "
+                    "program that wrote it, or measure again",
+                    what, *version, kSchemaVersion));
   }
 }
 

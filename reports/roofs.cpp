@@ -29,17 +29,19 @@ int threads_of(const Machine& machine, const Record& record) {
   return static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max(1, machine.environment.cores)));
 }
 
-std::string threads_text(int threads) { return threads == 1 ? "1 thread" : fmt::format("{} threads", threads); }
+std::string threads_text(int threads) {
+  return threads == 1 ? "1 thread" : fmt::format("{} threads", threads);
+}
 
 /// The fastest of several units; absent where none is known.
-std::optional<UnitRoof> fastest(const Machine& machine, std::initializer_list<std::pair<const char*, const char*>> units,
-                                int threads) {
+std::optional<UnitRoof> fastest(const Machine& machine,
+                                std::initializer_list<std::pair<const char*, const char*>> units, int threads) {
   std::optional<UnitRoof> best;
   for (const auto& [dtype, unit] : units) {
     const auto ceiling = profilers::compute_ceiling(machine, dtype, unit, threads);
     if (ceiling && ceiling->per_s > 0.0 && (!best || ceiling->per_s > best->per_s)) {
-      best = UnitRoof{ceiling->per_s,
-                      fmt::format("{} {} {}, {}", unit, dtype, ceiling->by, threads_text(threads)), ceiling->origin};
+      best = UnitRoof{ceiling->per_s, fmt::format("{} {} {}, {}", unit, dtype, ceiling->by, threads_text(threads)),
+                      ceiling->origin};
     }
   }
   return best;
@@ -126,8 +128,9 @@ Roofs roofs_at(const Machine& machine, const std::string& dtype, int threads) {
   roofs.matrix = given_peak(machine);
   if (!roofs.matrix) {
     // Arithmetic is f32 whatever the storage, unless the processor has a dot product of that type.
-    roofs.matrix = dtype == "bf16" ? fastest(machine, {{"f32", "fma"}, {"bf16", "bf16_dot"}}, threads)
-                   : dtype == "f16" ? fastest(machine, {{"f32", "fma"}, {"f16", "fma"}}, threads)
+    roofs.matrix = dtype == "bf16"
+                       ? fastest(machine, {{"f32", "fma"}, {"bf16", "bf16_dot"}, {"bf16", "tensor"}}, threads)
+                   : dtype == "f16" ? fastest(machine, {{"f32", "fma"}, {"f16", "tensor"}}, threads)
                                     : fastest(machine, {{"f32", "fma"}}, threads);
   }
   roofs.vector = fastest(machine, {{"f32", "fma"}, {"f32", "fma_add"}}, threads);
@@ -140,7 +143,9 @@ Roofs roofs_for(const Machine& machine, const Record& record) {
   return roofs_at(machine, dtype_of(record), threads_of(machine, record));
 }
 
-int roof_threads(const Machine& machine, const Record& record) { return threads_of(machine, record); }
+int roof_threads(const Machine& machine, const Record& record) {
+  return threads_of(machine, record);
+}
 
 void apply_given(Machine& machine, std::optional<double> peak_gflops, std::optional<double> peak_gbs) {
   if (peak_gflops) {

@@ -40,10 +40,11 @@ struct Roofs {
 /// Origin of a ceiling that the user stated.
 inline constexpr std::string_view kGiven = "given";
 
-/// Ceilings for so many threads, which the machine must be able to run at once. Matrix products of bf16 are held against
-/// the faster of the f32 multiply-add unit and the bf16 dot product, since either may run them; vector FLOPs against the
-/// faster of multiply-adds and additions beside multiply-adds. Cache policy does not matter: a launch of a cold case finds
-/// what the launch in front of it left. A given peak takes the place of the measured one, which stays in the machine.
+/// Ceilings for so many threads, which the machine must be able to run at once. Matrix products of bf16 are held
+/// against the faster of the f32 multiply-add unit and the bf16 dot product, since either may run them; vector FLOPs
+/// against the faster of multiply-adds and additions beside multiply-adds. Cache policy does not matter: a launch of a
+/// cold case finds what the launch in front of it left. A given peak takes the place of the measured one, which stays
+/// in the machine.
 Roofs roofs_at(const profilers::Machine& machine, const std::string& dtype, int threads);
 
 /// Ceilings for a record: its dtype, and its threads (asked for, where nothing ran; else all; no more than the machine

@@ -47,7 +47,9 @@ std::string_view name_of(Origin origin) {
   return "derived";
 }
 
-Cell cell(std::optional<double> value) { return value && std::isfinite(*value) ? Cell(*value) : Cell(); }
+Cell cell(std::optional<double> value) {
+  return value && std::isfinite(*value) ? Cell(*value) : Cell();
+}
 
 std::optional<double> ratio(std::optional<double> a, std::optional<double> b) {
   if (!a || !b || !(*b > 0.0)) {
@@ -68,7 +70,9 @@ std::vector<std::string> all_warnings(const profilers::Record& record) {
   return out;
 }
 
-std::string join_list(const std::vector<std::string>& entries) { return fmt::format("{}", fmt::join(entries, "; ")); }
+std::string join_list(const std::vector<std::string>& entries) {
+  return fmt::format("{}", fmt::join(entries, "; "));
+}
 
 const std::vector<CaseColumn>& case_columns() {
   static const std::vector<CaseColumn> kColumns = [] {

@@ -15,7 +15,8 @@ namespace attnprof::reports {
 /// Grows when a key changes its meaning or vanishes; new keys do not count. Readers refuse other versions.
 inline constexpr int kSchemaVersion = 1;
 
-/// Where a column stands in the JSON of a case: at the top, or in config, totals, kernels[], measured (kMeasured, kRoof).
+/// Where a column stands in the JSON of a case: at the top, or in config, totals, kernels[], measured (kMeasured,
+/// kRoof).
 enum class Group { kCase, kConfig, kTotals, kKernel, kMeasured, kRoof };
 enum class Type { kText, kTextList, kInteger, kReal, kFlag };
 /// Where a number comes from (R4).
@@ -53,8 +54,8 @@ struct KernelColumn {
   std::function<Cell(const profilers::Record&, std::size_t launch)> get;
 };
 
-/// Columns of results.csv in order: case, config, totals, measured, roof. The config column `threads` is left out, since
-/// the measured column `threads` (used) has its name; what was asked for stands in the JSON config.
+/// Columns of results.csv in order: case, config, totals, measured, roof. The config column `threads` is left out,
+/// since the measured column `threads` (used) has its name; what was asked for stands in the JSON config.
 const std::vector<CaseColumn>& case_columns();
 /// Columns of kernels.csv in order: the id of the case, then those of JSON's kernels[].
 const std::vector<KernelColumn>& kernel_columns();

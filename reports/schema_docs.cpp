@@ -1,5 +1,5 @@
-// docs/columns.md and the JSON Schema, made from the column table. Parameters are described by their types only, so that
-// a new variant or layout changes neither.
+// docs/columns.md and the JSON Schema, made from the column table. Parameters are described by their types only, so
+// that a new variant or layout changes neither.
 #include "reports/record_json.hpp"
 #include "reports/schema.hpp"
 
@@ -13,8 +13,8 @@ std::string table_head() {
 }
 
 std::string table_row(const ColumnSpec& spec) {
-  return fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", spec.name, spec.unit, name_of(spec.type), name_of(spec.origin),
-                     spec.definition, spec.formula);
+  return fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", spec.name, spec.unit, name_of(spec.type),
+                     name_of(spec.origin), spec.definition, spec.formula);
 }
 
 std::string case_table(Group group) {
@@ -38,7 +38,9 @@ std::string_view json_type(Type type) {
   return "string";
 }
 
-Json nullable(std::string_view type) { return {{"type", Json::array({type, "null"})}}; }
+Json nullable(std::string_view type) {
+  return {{"type", Json::array({type, "null"})}};
+}
 
 Json property(const ColumnSpec& spec) {
   Json out = nullable(json_type(spec.type));
@@ -55,7 +57,9 @@ Json object_schema(Json properties) {
   return {{"type", "object"}, {"properties", std::move(properties)}, {"required", std::move(names)}};
 }
 
-Json or_null(Json schema) { return {{"anyOf", Json::array({{{"type", "null"}}, std::move(schema)})}}; }
+Json or_null(Json schema) {
+  return {{"anyOf", Json::array({{{"type", "null"}}, std::move(schema)})}};
+}
 
 Json group_properties(std::initializer_list<Group> groups) {
   Json out = Json::object();
@@ -124,15 +128,19 @@ std::string columns_markdown() {
       "# Columns\n\n"
       "Made from the column table in `reports/`; do not edit. `results.csv` has the columns of all groups but kernel,\n"
       "`kernels.csv` has those of kernel; in JSON they are keys of the same names. An absent value is an empty cell,\n"
-      "`null`, or `-`; it is never 0. Counts are whole, other numbers have as many digits as it takes to read them back\n"
+      "`null`, or `-`; it is never 0. Counts are whole, other numbers have as many digits as it takes to read them "
+      "back\n"
       "exactly. Units are SI: 1 GB/s is 10^9 bytes a second.\n\n"
-      "Origins: *request* asked for or decided by the program; *closed form* counted exactly; *model* counted under the\n"
-      "stated assumption; *timer* a clock; *counter* of the processor or the operating system; *derived* computed from\n"
+      "Origins: *request* asked for or decided by the program; *closed form* counted exactly; *model* counted under "
+      "the\n"
+      "stated assumption; *timer* a clock; *counter* of the processor or the operating system; *derived* computed "
+      "from\n"
       "other columns.\n\n";
   out += "## case\n\n" + case_table(Group::kCase);
-  out += "\n## config\n\nOne column for each parameter of `attnprof list`, by the name of its flag with `_` for `-`, "
-         "empty where the workload does\nnot take it. The parameter `threads` has no column here, since `threads` below "
-         "holds the number used; JSON has both.\n";
+  out +=
+      "\n## config\n\nOne column for each parameter of `attnprof list`, by the name of its flag with `_` for `-`, "
+      "empty where the workload does\nnot take it. The parameter `threads` has no column here, since `threads` below "
+      "holds the number used; JSON has both.\n";
   out += "\n## totals\n\n" + case_table(Group::kTotals);
   out += "\n## measured\n\n" + case_table(Group::kMeasured);
   out += "\n## roof\n\n" + case_table(Group::kRoof);
@@ -150,8 +158,8 @@ std::string json_schema_text() {
   out["description"] = "The output of cost --json and run --json, or one line of records.jsonl.";
   out["$defs"] = {{"kernel", kernel_schema()}, {"measured", measured_schema()}, {"case", case_schema()}};
   const Json version = {{"const", kSchemaVersion}};
-  Json document = object_schema({{"schema_version", version},
-                                 {"cases", {{"type", "array"}, {"items", {{"$ref", "#/$defs/case"}}}}}});
+  Json document = object_schema(
+      {{"schema_version", version}, {"cases", {{"type", "array"}, {"items", {{"$ref", "#/$defs/case"}}}}}});
   Json line = {{"allOf", Json::array({object_schema({{"schema_version", version}}), {{"$ref", "#/$defs/case"}}})}};
   out["anyOf"] = Json::array({std::move(document), std::move(line)});
   return json_text(out, 2) + "\n";

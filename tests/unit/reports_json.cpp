@@ -21,7 +21,9 @@ profilers::Record derived_record() {
 }
 
 /// Everything that a record holds, as text, by way of its JSON.
-std::string whole(const profilers::Record& record) { return record_line(record); }
+std::string whole(const profilers::Record& record) {
+  return record_line(record);
+}
 
 } // namespace
 
@@ -30,22 +32,49 @@ TEST_CASE("a case has the keys of the contract") {
   for (const char* key : {"id", "config", "status", "reason", "totals", "kernels", "measured"}) {
     CHECK(json.contains(key));
   }
-  for (const char* key :
-       {"macs", "flops", "matmul_flops", "vector_flops", "transcendentals", "useful_macs", "bytes_read", "bytes_written",
-        "bytes", "compulsory_bytes", "intensity", "params", "weight_bytes", "kv_cache_bytes", "peak_activation_bytes",
-        "launches"}) {
+  for (const char* key : {"macs", "flops", "matmul_flops", "vector_flops", "transcendentals", "useful_macs",
+                          "bytes_read", "bytes_written", "bytes", "compulsory_bytes", "intensity", "params",
+                          "weight_bytes", "kv_cache_bytes", "peak_activation_bytes", "launches"}) {
     CHECK(json["totals"].contains(key));
   }
   for (const char* key : {"scope", "op", "shape", "macs", "flops", "vector_flops", "transcendentals", "useful_macs",
                           "bytes_read", "bytes_written", "bytes", "intensity", "working_set_bytes"}) {
     CHECK(json["kernels"][0].contains(key));
   }
-  for (const char* key :
-       {"time_median_s", "time_min_s", "time_ci_low_s", "time_ci_high_s", "time_mad_s", "samples", "stop_reason",
-        "stability", "timer", "flops_per_s", "bytes_per_s", "items_per_s", "item", "attainable_flops_per_s",
-        "roof_fraction", "bound", "bound_margin", "roof_level", "memory_bound_time_share", "attention_time_share",
-        "cpu_clock_hz", "cycles", "instructions", "llc_misses", "dram_bytes", "fp_ops", "page_faults",
-        "context_switches", "steal_s", "counter_origin", "kernel_impl", "threads", "cache_policy", "samples_s"}) {
+  for (const char* key : {"time_median_s",
+                          "time_min_s",
+                          "time_ci_low_s",
+                          "time_ci_high_s",
+                          "time_mad_s",
+                          "samples",
+                          "stop_reason",
+                          "stability",
+                          "timer",
+                          "flops_per_s",
+                          "bytes_per_s",
+                          "items_per_s",
+                          "item",
+                          "attainable_flops_per_s",
+                          "roof_fraction",
+                          "bound",
+                          "bound_margin",
+                          "roof_level",
+                          "memory_bound_time_share",
+                          "attention_time_share",
+                          "cpu_clock_hz",
+                          "cycles",
+                          "instructions",
+                          "llc_misses",
+                          "dram_bytes",
+                          "fp_ops",
+                          "page_faults",
+                          "context_switches",
+                          "steal_s",
+                          "counter_origin",
+                          "kernel_impl",
+                          "threads",
+                          "cache_policy",
+                          "samples_s"}) {
     INFO(key);
     CHECK(json["measured"].contains(key));
   }

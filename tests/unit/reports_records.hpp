@@ -13,9 +13,10 @@
 
 namespace attnprof::tests {
 
-inline operators::LaunchCost launch_cost(std::string scope, std::string op, std::int64_t macs, std::int64_t vector_flops,
-                                         std::int64_t transcendentals, std::int64_t bytes_read,
-                                         std::int64_t bytes_written, std::int64_t working_set) {
+inline operators::LaunchCost launch_cost(std::string scope, std::string op, std::int64_t macs,
+                                         std::int64_t vector_flops, std::int64_t transcendentals,
+                                         std::int64_t bytes_read, std::int64_t bytes_written,
+                                         std::int64_t working_set) {
   operators::LaunchCost cost;
   cost.scope = std::move(scope);
   cost.op = std::move(op);
@@ -101,13 +102,14 @@ inline reports::Roofs round_roofs() {
   roofs.matrix = reports::UnitRoof{100e9, "fma f32", "measured"};
   roofs.vector = reports::UnitRoof{50e9, "add f32", "measured"};
   roofs.transcendental = reports::UnitRoof{1e9, "exp f32", "measured"};
-  roofs.memory = {{"L1", 100'000, 400e9, "measured"}, {"L2", 1'000'000, 200e9, "measured"}, {"DRAM", {}, 20e9, "measured"}};
+  roofs.memory = {
+      {"L1", 100'000, 400e9, "measured"}, {"L2", 1'000'000, 200e9, "measured"}, {"DRAM", {}, 20e9, "measured"}};
   return roofs;
 }
 
 /// Files in memory. A path in `read_only` refuses to be written.
 class FakeFiles final : public reports::Files {
-public:
+ public:
   std::map<std::string, std::string> texts;
   std::vector<std::string> folders;
   std::string read_only;
@@ -131,16 +133,16 @@ public:
   }
   void make_directory(const std::filesystem::path& path) override { folders.push_back(path.string()); }
 
-private:
+ private:
   class Lines final : public reports::LineFile {
-  public:
+   public:
     Lines(FakeFiles& files, std::string path) : files_(files), path_(std::move(path)) {}
     void append(std::string_view line) override {
       files_.texts[path_].append(line).append("\n");
       ++files_.flushes;
     }
 
-  private:
+   private:
     FakeFiles& files_;
     std::string path_;
   };

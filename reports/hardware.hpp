@@ -1,0 +1,31 @@
+// Machines known from data sheets only, for `cost --hw`: built-in ones by name, others from a file.
+#pragma once
+#include "profilers/machine.hpp"
+#include "reports/files.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attnprof::reports {
+
+/// A data sheet. All of its ceilings have origin "spec".
+struct Hardware {
+  std::string name;
+  std::string summary;
+  std::string source; ///< where the figures come from
+  profilers::Machine machine;
+};
+
+/// Sorted by name. Dense peaks only; figures with sparsity are no ceiling for dense work.
+const std::vector<Hardware>& known_hardware();
+
+/// Reads {"name", "source", "compute": [{"unit", "dtype", "flops_per_s"}], "bandwidth": [{"level", "bytes_per_s",
+/// "capacity_bytes"}]}. Units: fma, tensor, exp; dtypes: f32, f16, bf16. Levels stand nearest first, and all but the
+/// last, DRAM, need their capacity. Throws operators::Error(kUsage) that names `what` and the key.
+Hardware hardware_from_json(std::string_view text, std::string_view what);
+
+/// The built-in machine of this name, else the file of this path. Throws operators::Error(kUsage) that lists the names.
+Hardware find_hardware(Files& files, const std::string& name_or_path);
+
+} // namespace attnprof::reports

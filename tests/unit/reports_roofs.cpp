@@ -1,0 +1,149 @@
+#include "operators/core/error.hpp"
+#include "reports/derive.hpp"
+#include "reports/hardware.hpp"
+#include "reports/roofs.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/unit/reports_records.hpp"
+
+using namespace attnprof;
+using namespace attnprof::reports;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// Two cores, measured with one thread and with both.
+profilers::Machine two_cores() {
+  profilers::Machine machine;
+  machine.environment.cores = 2;
+  for (const int threads : {1, 2}) {
+    const double scale = threads;
+    machine.compute.push_back({"fma", "f32", "avx2", threads, 100e9 * scale, 0, 0});
+    machine.compute.push_back({"fma", "f32", "baseline", threads, 25e9 * scale, 0, 0});
+    machine.compute.push_back({"fma_add", "f32", "avx2", threads, 150e9 * scale, 0, 0});
+    machine.compute.push_back({"exp", "f32", "avx2", threads, 2e9 * scale, 0, 0});
+    machine.compute.push_back({"bf16_dot", "bf16", "avx512", threads, 200e9 * scale, 0, 0});
+    machine.bandwidth.push_back({"L1", "read", threads, 400e9 * scale, 0, 0, 0});
+    machine.bandwidth.push_back({"L2", "read", threads, 200e9 * scale, 0, 0, 0});
+    machine.bandwidth.push_back({"DRAM", "copy", threads, 30e9 * scale, 0, 0, 0});
+    machine.bandwidth.push_back({"DRAM", "read", threads, 28e9 * scale, 0, 0, 0});
+    machine.levels.push_back({"L1", threads, 32'768 * threads, "curve"});
+    machine.levels.push_back({"L2", threads, 1'048'576 * threads, "curve"});
+    machine.levels.push_back({"DRAM", threads, {}, "curve"});
+  }
+  return machine;
+}
+
+} // namespace
+
+TEST_CASE("ceilings follow dtype, unit and threads") {
+  const profilers::Machine machine = two_cores();
+  const Roofs one = roofs_at(machine, "f32", 1);
+  CHECK(one.matrix->per_s == 100e9); // the fastest instruction set
+  CHECK(one.matrix->label == "fma f32 avx2, 1 thread");
+  CHECK(one.matrix->origin == "measured");
+  CHECK(one.vector->per_s == 150e9);
+  CHECK(one.transcendental->per_s == 2e9);
+  REQUIRE(one.memory.size() == 3);
+  CHECK(one.memory[0].level == "L1");
+  CHECK(one.memory[0].capacity_bytes == 32'768);
+  CHECK(one.memory[1].capacity_bytes == 1'048'576);
+  CHECK_FALSE(one.memory[2].capacity_bytes);
+  CHECK(one.memory[2].bytes_per_s == 30e9); // the fastest kind of traffic
+  const Roofs two = roofs_at(machine, "f32", 2);
+  CHECK(two.matrix->per_s == 200e9);
+  CHECK(two.memory[0].capacity_bytes == 65'536);
+}
+
+TEST_CASE("BUG-094: f32 is never held against a bf16 or tensor peak") {
+  CHECK(roofs_at(two_cores(), "f32", 1).matrix->per_s == 100e9);
+  CHECK(roofs_at(two_cores(), "bf16", 1).matrix->per_s == 200e9);
+  CHECK(roofs_at(two_cores(), "f16", 1).matrix->per_s == 100e9);
+}
+
+TEST_CASE("threads: used, else asked for, else all, never more than can run") {
+  const profilers::Machine machine = two_cores();
+  profilers::Record record;
+  CHECK(roof_threads(machine, record) == 2);
+  record.config.set("threads", std::int64_t{1});
+  CHECK(roof_threads(machine, record) == 1);
+  record.threads = 64;
+  CHECK(roof_threads(machine, record) == 2);
+}
+
+TEST_CASE("a machine without measurements has no roofs") {
+  const Roofs roofs = roofs_at(profilers::Machine{}, "f32", 1);
+  CHECK_FALSE(roofs.matrix);
+  CHECK(roofs.memory.empty());
+  CHECK(roofs.level_of(1) == nullptr);
+  profilers::Record record = tests::counted_record();
+  predict(record, profilers::Machine{});
+  CHECK_FALSE(record.roof.roof_time_s);
+}
+
+TEST_CASE("BUG-111: given ceilings are used and named, measured ones stay beside them") {
+  profilers::Machine machine = two_cores();
+  const std::size_t measured = machine.compute.size();
+  apply_given(machine, 500.0, 60.0);
+  CHECK(machine.compute.size() == measured + 1);
+  const Roofs roofs = roofs_at(machine, "f32", 2);
+  CHECK(roofs.matrix->per_s == 500e9);
+  CHECK(roofs.matrix->origin == "given");
+  CHECK(roofs.memory.back().bytes_per_s == 60e9);
+  CHECK(roofs.memory.back().origin == "given");
+  CHECK(roofs.memory.front().bytes_per_s == 800e9);
+
+  profilers::Machine bare;
+  apply_given(bare, 500.0, 60.0);
+  const Roofs given = roofs_at(bare, "bf16", 1);
+  CHECK(given.matrix->per_s == 500e9);
+  REQUIRE(given.memory.size() == 1);
+  CHECK_FALSE(given.memory[0].capacity_bytes);
+}
+
+TEST_CASE("BUG-096: the data sheet's dense peak gives the ridge") {
+  tests::FakeFiles files;
+  const Hardware h200 = find_hardware(files, "h200-sxm");
+  const Roofs roofs = roofs_for(h200.machine, [] {
+    profilers::Record record;
+    record.config.set("dtype", std::string("bf16"));
+    return record;
+  }());
+  CHECK(roofs.matrix->per_s / roofs.memory.back().bytes_per_s == Catch::Approx(206.0).epsilon(1e-3));
+  CHECK(roofs.matrix->origin == "spec");
+  CHECK(roofs_at(h200.machine, "f32", 1).matrix->per_s == 67e12);
+}
+
+TEST_CASE("a hardware file becomes a machine") {
+  tests::FakeFiles files;
+  files.texts["my.json"] = R"({"name": "box", "source": "its data sheet",
+    "compute": [{"unit": "fma", "dtype": "f32", "flops_per_s": 1e12}],
+    "bandwidth": [{"level": "L2", "bytes_per_s": 1e12, "capacity_bytes": 1000000},
+                  {"level": "DRAM", "bytes_per_s": 100000000000}]})";
+  const Hardware box = find_hardware(files, "my.json");
+  CHECK(box.name == "box");
+  const Roofs roofs = roofs_at(box.machine, "f32", 1);
+  REQUIRE(roofs.memory.size() == 2);
+  CHECK(roofs.level_of(1'000'000)->level == "L2");
+  CHECK(roofs.level_of(1'000'001)->level == "DRAM");
+  profilers::Record record = tests::counted_record();
+  predict(record, box.machine);
+  CHECK(*record.roof.roof_time_s == Catch::Approx(2e-6 + 8e-8 + 2e-5));
+}
+
+TEST_CASE("a bad hardware file is refused with the key") {
+  const auto read = [](const std::string& text) { return hardware_from_json(text, "hw.json"); };
+  CHECK_THROWS_WITH(read("{"), Contains("hw.json"));
+  CHECK_THROWS_WITH(read(R"({"name": "x", "source": "y"})"), Contains("no ceiling"));
+  CHECK_THROWS_WITH(read(R"({"source": "y"})"), Contains("'name' is missing"));
+  CHECK_THROWS_WITH(
+      read(R"({"name": "x", "source": "y", "compute": [{"unit": "fma", "dtype": "f32", "flops_per_s": 0}]})"),
+      Contains("'flops_per_s' is 0, expected a positive number"));
+  CHECK_THROWS_WITH(
+      read(R"({"name": "x", "source": "y", "compute": [{"unit": "warp", "dtype": "f32", "flops_per_s": 1}]})"),
+      Contains("warp") && Contains("fma, tensor, exp"));
+  CHECK_THROWS_WITH(read(R"({"name": "x", "source": "y", "bandwidth": [{"level": "L2", "bytes_per_s": 1}]})"),
+                    Contains("L2") && Contains("DRAM"));
+  tests::FakeFiles files;
+  CHECK_THROWS_WITH(find_hardware(files, "h200"),
+                    Contains("h200") && Contains("h200-sxm") && Contains("a100-sxm-80gb"));
+}
