@@ -98,8 +98,11 @@ std::string include_breach(const SourceFile& file, const Include& include, const
   return {};
 }
 
-/// The words of an identifier, in lower case: `case_info` and `CaseInfo` are "case", "info". Macros are one word.
+/// The words of an identifier, in lower case: `case_info` and `CaseInfo` are "case", "info". Macros, in capitals, have
+/// none: most belong to libraries.
 std::vector<std::string> words_of(std::string_view identifier) {
+  if (std::none_of(identifier.begin(), identifier.end(), [](unsigned char c) { return std::islower(c) != 0; }))
+    return {};
   std::vector<std::string> words(1);
   bool after_lower = false;
   for (const char character : identifier) {

@@ -34,7 +34,7 @@ Breaches check_machine_paths(const std::vector<SourceFile>& files);
 Breaches check_pragma_once(const std::vector<SourceFile>& files);
 
 /// No identifier in a header contains a word that the project's vocabulary rules out (`case_info`, `BufferManager`).
-/// Members of the standard library, reached by `.`, `->` or `std::`, may.
+/// Members of the standard library, reached by `.`, `->` or `std::`, may, and so may macros.
 Breaches check_vocabulary(const std::vector<SourceFile>& files);
 
 /// Every file in operators/variants and operators/layouts has an oracle: tests/oracle/NAME.cpp or NAME_test.cpp.

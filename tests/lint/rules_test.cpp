@@ -79,8 +79,7 @@ TEST_CASE("lint rule: #pragma once", "[lint]") {
 
 TEST_CASE("lint rule: vocabulary", "[lint]") {
   const auto breaches_in = [](const std::string& text) { return check_vocabulary({{"cli/a.hpp", text}}); };
-  CHECK(breaches_in("int seq_len;\nclass Model;\nint metadata;\nint DATA_DIR;\nint modes;\n") ==
-        Breaches{"cli/a.hpp:4: 'data' in 'DATA_DIR' says too little"});
+  CHECK(breaches_in("int seq_len;\nclass Model;\nint metadata;\nINFO(x);\nint modes;\n").empty());
   CHECK(breaches_in("struct CaseInfo;\nint hidden_size;\nvoid f(int mode);\nclass WeightManager;\n").size() == 4);
   CHECK(breaches_in("int n = v.data() + p->data() + std::data(v);\n").empty());
   CHECK(breaches_in("// the hidden data\n/* a\n method */ const char* key = \"hidden_size\";\nint data_;\n") ==
