@@ -1,0 +1,287 @@
+#include "profilers/probes.hpp"
+
+#include "profilers/system_files.hpp"
+#include "profilers/system_probe_runner.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <fmt/format.h>
+#include <system_error>
+
+namespace attnprof::profilers {
+namespace {
+
+constexpr auto kOk = ProbeVerdict::kOk;
+constexpr auto kLimited = ProbeVerdict::kLimited;
+constexpr auto kAbsent = ProbeVerdict::kAbsent;
+
+std::string text_of(int error) {
+  return std::generic_category().message(error);
+}
+
+// Names under which CUDA 11 to 13 ship it.
+constexpr std::array kCuptiNames{"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"};
+
+Probe probe_program(const DoctorHost& host, const char* name, const char* what) {
+  if (host.has_program(name))
+    return {name, kOk, fmt::format("found: {}", what), ""};
+  return {name, kAbsent, fmt::format("not on the search path; without it no {}", what),
+          fmt::format("install the package {}", name)};
+}
+
+Probe probe_isa(const Environment& environment) {
+  std::vector<std::string> names;
+  for (const ProbeTable* table : runnable_probe_tables())
+    names.emplace_back(table->isa);
+  const bool bf16 = std::find(environment.isa_flags.begin(), environment.isa_flags.end(), "avx512_bf16") !=
+                    environment.isa_flags.end();
+  return {"instruction sets", kOk,
+          fmt::format("{}; bf16 products {}", fmt::join(names, ", "),
+                      bf16 ? "in hardware" : "not in hardware, so bf16 is no faster than f32 here"),
+          ""};
+}
+
+Probe probe_memory(const Environment& environment) {
+  if (!environment.memory_available_bytes)
+    return {"memory", kAbsent, "the system does not tell how much is available", ""};
+  return {"memory", kOk,
+          fmt::format("{:.1f} GiB available", static_cast<double>(*environment.memory_available_bytes) / (1 << 30)),
+          ""};
+}
+
+bool gpu_counters_for_administrators(const std::filesystem::path& root) {
+  const auto parameters = read_text(root / "proc/driver/nvidia/params");
+  return parameters && parameters->find("RmProfilingAdminOnly: 1") != std::string::npos;
+}
+
+std::optional<double> uptime_s(const std::filesystem::path& root) {
+  const auto text = read_text(root / "proc/uptime");
+  if (!text)
+    return std::nullopt;
+  try {
+    return std::stod(*text);
+  } catch (const std::exception&) {
+    return std::nullopt; // not a number: not a Linux /proc
+  }
+}
+
+} // namespace
+
+std::string_view name_of(ProbeVerdict verdict) {
+  switch (verdict) {
+  case ProbeVerdict::kOk: return "ok";
+  case ProbeVerdict::kLimited: return "limited";
+  case ProbeVerdict::kAbsent: return "absent";
+  }
+  return "";
+}
+
+Probe probe_counters(const CounterTrial& trial, std::optional<std::int64_t> paranoid_level,
+                     const Environment& environment) {
+  const std::string name = "PMU counters";
+  const std::string level = paranoid_level ? fmt::format("{}", *paranoid_level) : "unknown";
+  const std::string virtual_machine =
+      environment.hypervisor.value_or(false) ? "this virtual machine exposes no PMU" : "the kernel knows no PMU";
+  switch (trial.error) {
+  case 0: break;
+  case ENOENT:
+  case ENODEV:
+  case EOPNOTSUPP:
+    return {name, kAbsent, fmt::format("perf_event_open: {} ({})", text_of(trial.error), virtual_machine),
+            "run on bare metal or enable the virtual PMU of the hypervisor"};
+  case EACCES:
+  case EPERM:
+    if (paranoid_level && *paranoid_level > 2)
+      return {name, kAbsent,
+              fmt::format("perf_event_open: {}; kernel.perf_event_paranoid is {}", text_of(trial.error), level),
+              "sysctl kernel.perf_event_paranoid=2 as root, or give the program CAP_PERFMON"};
+    return {name, kAbsent,
+            fmt::format("perf_event_open: {}; kernel.perf_event_paranoid is {}, so a container's seccomp filter or a "
+                        "security module forbids it",
+                        text_of(trial.error), level),
+            "allow perf_event_open in the container's seccomp profile, or add CAP_PERFMON"};
+  case ENOSYS:
+    return {
+        name, kAbsent,
+        fmt::format("perf_event_open: {}; the kernel was built without it or a filter hides it", text_of(trial.error)),
+        "use a kernel with CONFIG_PERF_EVENTS, or another sandbox"};
+  default: return {name, kAbsent, fmt::format("perf_event_open: {} (errno {})", text_of(trial.error), trial.error), ""};
+  }
+  if (!trial.counted || *trial.counted == 0)
+    return {name, kAbsent, "counters open but count nothing, which no running program can have done; they are ignored",
+            "enable the virtual PMU of the hypervisor"};
+  if (environment.core_kinds.size() > 1)
+    return {name, kLimited,
+            fmt::format("hybrid processor: {} and {} have counters of their own; threads are placed on {} first",
+                        environment.core_kinds[0].name, environment.core_kinds[1].name, environment.core_kinds[0].name),
+            "restrict the run to one kind, for example with taskset"};
+  return {name, kOk, fmt::format("instructions can be counted; kernel.perf_event_paranoid is {}", level), ""};
+}
+
+Probe probe_cuda(const CudaTrial& trial) {
+  const std::string name = "CUDA GPU";
+  if (!trial.driver_library)
+    return {name, kAbsent, "libcuda.so.1 was not found: no NVIDIA driver is installed",
+            "install the driver, or start the container with GPU access"};
+  const int error = trial.init_error.value_or(0);
+  if (error == 100 || (error == 0 && trial.devices == 0)) // CUDA_ERROR_NO_DEVICE
+    return {name, kAbsent, "the driver library is there, but it sees no device",
+            "check nvidia-smi, CUDA_VISIBLE_DEVICES and the container's GPU access"};
+  if (error != 0)
+    return {name, kAbsent, fmt::format("cuInit failed with CUDA error {}", error),
+            "check that driver library and kernel module are of one version (nvidia-smi)"};
+  return {name, kOk, fmt::format("{} device{} visible", trial.devices, trial.devices == 1 ? "" : "s"), ""};
+}
+
+Probe probe_cupti(bool has_library, const Probe& cuda, bool admin_only) {
+  const std::string name = "CUPTI counters";
+  if (!has_library)
+    return {name, kAbsent, "libcupti was not found; GPU times come from events, GPU counters are null",
+            "install the CUDA toolkit's CUPTI and put it on LD_LIBRARY_PATH"};
+  if (cuda.verdict != kOk)
+    return {name, kAbsent, "libcupti is there, but no GPU can be used", cuda.fix};
+  if (admin_only)
+    return {name, kLimited, "kernel times work, but the driver gives counters to administrators only",
+            "run as root, or load the module with NVreg_RestrictProfilingToAdminUsers=0"};
+  return {name, kOk, "library found, the driver does not restrict counters", ""};
+}
+
+Probe probe_governor(const Environment& environment) {
+  const std::string name = "frequency governor";
+  if (!environment.governor)
+    return {name, kAbsent, "unknown: the system has no cpufreq, as is usual in a virtual machine", ""};
+  if (*environment.governor == "performance")
+    return {name, kOk, "performance", ""};
+  return {name, kLimited, fmt::format("{}: the clock follows the load and times vary with it", *environment.governor),
+          "cpupower frequency-set -g performance as root"};
+}
+
+Probe probe_turbo(const Environment& environment) {
+  const std::string name = "turbo";
+  if (!environment.turbo)
+    return {name, kAbsent, "unknown: the system does not tell; each sample carries the clock measured beside it", ""};
+  if (!*environment.turbo)
+    return {name, kOk, "off", ""};
+  return {name, kLimited, "on: the clock depends on temperature and on how many cores are busy",
+          "switch it off for comparisons (intel_pstate/no_turbo or cpufreq/boost)"};
+}
+
+Probe probe_smt(const Environment& environment) {
+  const std::string name = "SMT";
+  if (!environment.smt)
+    return {name, kAbsent, "unknown: the system does not tell", ""};
+  if (!*environment.smt)
+    return {name, kOk, "off", ""};
+  return {name, kLimited,
+          fmt::format("on: {} usable processors share {} cores; threads take one of each core first",
+                      environment.cpus.size(), environment.physical_cores),
+          fmt::format("use --threads {}", environment.physical_cores)};
+}
+
+Probe probe_threads(const Environment& environment, const EnvironmentVariable& variable) {
+  const std::string name = "threads";
+  const auto set = variable("OMP_NUM_THREADS");
+  int wanted = 0;
+  if (set && std::from_chars(set->data(), set->data() + set->size(), wanted).ec == std::errc() && wanted > 0 &&
+      wanted != environment.cores)
+    return {name, kLimited, fmt::format("OMP_NUM_THREADS is {}, {} can run at once", wanted, environment.cores),
+            "unset OMP_NUM_THREADS, or use --threads"};
+  return {name, kOk, fmt::format("{} can run at once", environment.cores), ""};
+}
+
+Probe probe_quota(const Environment& environment) {
+  const std::string name = "CPU quota";
+  if (!environment.quota_cores)
+    return {name, kOk, "none", ""};
+  const auto usable = static_cast<double>(environment.cpus.size());
+  if (*environment.quota_cores >= usable)
+    return {name, kOk,
+            fmt::format("{:.2f} processors, no less than the {} usable ones", *environment.quota_cores,
+                        environment.cpus.size()),
+            ""};
+  return {name, kLimited,
+          fmt::format("{:.2f} processors of {}: more than {} threads would be stopped in the middle of samples",
+                      *environment.quota_cores, environment.cpus.size(), environment.cores),
+          "raise the quota of the container or the control group"};
+}
+
+Probe probe_huge_pages(const Environment& environment) {
+  const std::string name = "huge pages";
+  if (!environment.huge_pages)
+    return {name, kAbsent, "unknown: the kernel has no transparent huge pages", ""};
+  if (*environment.huge_pages == "never")
+    return {name, kLimited, "never: large tensors suffer from TLB misses and slow first touches",
+            "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled as root"};
+  return {name, kOk, *environment.huge_pages, ""};
+}
+
+Probe probe_build(const Environment& environment) {
+  const std::string name = "build";
+  const std::string build = fmt::format("{} {}, {}", environment.version, environment.build_type, environment.compiler);
+  if (environment.assertions)
+    return {name, kLimited, fmt::format("{}: a debug build, its times say little", build),
+            "configure with -DCMAKE_BUILD_TYPE=Release"};
+  return {name, kOk, build, ""};
+}
+
+Probe probe_timer_quality(const TimerQuality& quality, const std::string& timer,
+                          const std::optional<std::string>& clock_source) {
+  constexpr double kCoarse_s = 1e-6;
+  const std::string source = clock_source ? fmt::format(", clock source {}", *clock_source) : "";
+  if (!quality.resolution_s || !quality.overhead_s)
+    return {"timer", kAbsent, fmt::format("{} did not move within a million reads{}", timer, source), ""};
+  const std::string found = fmt::format("{}: step {:.0f} ns, {:.0f} ns a read{}", timer, *quality.resolution_s * 1e9,
+                                        *quality.overhead_s * 1e9, source);
+  if (*quality.resolution_s > kCoarse_s)
+    return {"timer", kLimited, found + "; short kernels need large batches", "select the clock source tsc"};
+  return {"timer", kOk, found, ""};
+}
+
+Probe probe_steal(std::optional<double> steal_s, std::optional<double> up_s, const Environment& environment) {
+  const std::string name = "steal";
+  if (!steal_s || !up_s || !(*up_s > 0))
+    return {name, kAbsent, "unknown: /proc/stat does not tell", ""};
+  const double share = *steal_s / (*up_s * std::max<double>(1, static_cast<double>(environment.cpus.size())));
+  if (share > 0.005)
+    return {name, kLimited,
+            fmt::format("{:.1f} % of the processor time since start went to other machines of this host", 100 * share),
+            "use a dedicated machine, or trust medians with wide intervals"};
+  if (environment.hypervisor.value_or(false))
+    return {name, kOk, fmt::format("{:.2f} % since start; not every hypervisor reports it", 100 * share), ""};
+  return {name, kOk, fmt::format("{:.2f} % since start", 100 * share), ""};
+}
+
+std::vector<Probe> run_probes(const Environment& environment, const DoctorHost& host, Clock& clock, HostProbe& probe) {
+  const auto paranoid = read_integer(host.root / "proc/sys/kernel/perf_event_paranoid");
+  const auto source = read_text(host.root / "sys/devices/system/clocksource/clocksource0/current_clocksource");
+  const bool cupti = std::any_of(kCuptiNames.begin(), kCuptiNames.end(), host.has_library);
+  const Probe cuda = probe_cuda(host.try_cuda());
+  return {
+      probe_build(environment),
+      probe_isa(environment),
+      probe_threads(environment, host.variable),
+      probe_memory(environment),
+      probe_timer_quality(probe_timer(clock), clock.name(), source),
+      probe_governor(environment),
+      probe_turbo(environment),
+      probe_smt(environment),
+      probe_quota(environment),
+      probe_steal(probe.read().steal_s, uptime_s(host.root), environment),
+      probe_huge_pages(environment),
+      probe_counters(host.try_counter(), paranoid, environment),
+      cuda,
+      probe_cupti(cupti, cuda, gpu_counters_for_administrators(host.root)),
+      probe_program(host, "gnuplot", "SVG figures (roofline.svg, throughput.svg)"),
+      probe_program(host, "valgrind", "instruction counts under callgrind where there is no PMU"),
+  };
+}
+
+std::string counter_origin(const Probe& counters) {
+  if (counters.verdict == kAbsent)
+    return "unavailable: " + counters.reason;
+  return "counter";
+}
+
+} // namespace attnprof::profilers
