@@ -1,0 +1,14 @@
+#pragma once
+#include "cli/context.hpp"
+
+#include <iosfwd>
+#include <span>
+#include <string>
+
+namespace attnprof::cli {
+
+/// The whole program on arguments without the program's name. Results go to `out`, progress and errors to `err`;
+/// nothing is thrown. Returns the exit code (DESIGN.md, section 2).
+int run(std::span<const std::string> args, std::ostream& out, std::ostream& err, Seams& seams);
+
+} // namespace attnprof::cli

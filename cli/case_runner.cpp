@@ -1,0 +1,308 @@
+#include "cli/case_runner.hpp"
+
+#include "operators/core/cost.hpp"
+#include "operators/core/error.hpp"
+#include "operators/core/plan.hpp"
+#include "operators/exec/verify.hpp"
+#include "operators/workload.hpp"
+#include "reports/derive.hpp"
+#include "reports/format.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <new>
+#include <set>
+
+namespace attnprof::cli {
+namespace {
+
+using operators::Error;
+using operators::ErrorKind;
+using operators::Graph;
+using profilers::Record;
+using profilers::Status;
+
+/// The system, the file cache and this program's tables need some too.
+constexpr double kUsableShareOfMemory = 0.9;
+/// The reference keeps every tensor as doubles, beside the program's own copy.
+constexpr std::int64_t kReferenceByteLimit = 1'000'000'000;
+
+Status status_of(ErrorKind kind) {
+  switch (kind) {
+  case ErrorKind::kInvalid:
+  case ErrorKind::kOverflow: return Status::kInvalid;
+  case ErrorKind::kMemory: return Status::kSkipped;
+  case ErrorKind::kUnsupported:
+  case ErrorKind::kUnavailable: return Status::kUnsupported;
+  case ErrorKind::kUsage:
+  case ErrorKind::kIo:
+  case ErrorKind::kInternal: return Status::kFailed;
+  }
+  return Status::kFailed;
+}
+
+/// Runs a step and turns what it throws into status and reason; the one place of the project that does so for a case.
+template <class Step>
+void guarded(Record& record, const Step& step) {
+  try {
+    step();
+  } catch (const Error& error) {
+    record.status = status_of(error.kind());
+    record.reason = error.what();
+  } catch (const std::bad_alloc&) {
+    record.status = Status::kFailed;
+    record.reason = "the system refused memory that seemed to be free; close other programs or use smaller sizes";
+  } catch (const std::exception& error) {
+    record.status = Status::kFailed;
+    record.reason = fmt::format("unexpected error: {}", error.what());
+  }
+  if (record.status != Status::kOk) {
+    record.measured.reset();
+  }
+}
+
+std::int64_t bytes_of_all_tensors(const Graph& launches) {
+  operators::Count bytes = 0;
+  for (const operators::Tensor& tensor : launches.tensors) {
+    bytes += tensor.elements() * 8;
+  }
+  return bytes.value();
+}
+
+/// Distinct implementations, the one with the most time first.
+std::string implementations_of(const Record& record) {
+  std::vector<std::pair<std::string, double>> times;
+  for (const profilers::LaunchRecord& launch : record.launches) {
+    const auto same = [&](const auto& entry) { return entry.first == launch.kernel_impl; };
+    const auto found = std::find_if(times.begin(), times.end(), same);
+    const double time_s = launch.time_median_s.value_or(0.0);
+    if (found == times.end()) {
+      times.emplace_back(launch.kernel_impl, time_s);
+    } else {
+      found->second += time_s;
+    }
+  }
+  std::stable_sort(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> names;
+  for (const auto& [name, time_s] : times) {
+    names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, "; "));
+}
+
+std::string device_of(const operators::Config& config) {
+  return config.has("device") ? config.text("device") : std::string("cpu");
+}
+
+} // namespace
+
+CostedCase cost_case(const PlannedCase& planned) {
+  if (!planned.rejection.empty()) {
+    throw Error(ErrorKind::kInvalid, planned.rejection);
+  }
+  CostedCase out;
+  out.record.id = planned.id;
+  out.record.config = planned.config;
+  out.launches = operators::plan_launches(operators::build(planned.config), planned.config.text("plan"));
+  operators::Cost cost = operators::cost_of(out.launches);
+  out.record.totals = cost.totals;
+  for (operators::LaunchCost& launch : cost.launches) {
+    out.record.launches.push_back({std::move(launch), {}, {}});
+  }
+  return out;
+}
+
+Record rejected_record(const PlannedCase& planned, Status status, std::string reason) {
+  Record out;
+  out.id = planned.id;
+  out.config = planned.config;
+  out.status = status;
+  out.reason = std::move(reason);
+  return out;
+}
+
+CaseRunner::CaseRunner(Seams& seams, MeasuringRequest measuring, const profilers::Machine* machine)
+    : seams_(seams), measuring_(std::move(measuring)), machine_(machine) {}
+
+CaseRunner::~CaseRunner() = default;
+
+operators::Executor& CaseRunner::executor_for(const std::string& device) {
+  std::unique_ptr<operators::Executor>& executor = executors_[device];
+  if (executor == nullptr) {
+    executor = seams_.make_executor(device);
+  }
+  return *executor;
+}
+
+PreparedCase CaseRunner::prepare(const PlannedCase& planned) {
+  PreparedCase out;
+  out.record = rejected_record(planned, Status::kOk, {});
+  guarded(out.record, [&] {
+    CostedCase costed = cost_case(planned);
+    out.record = std::move(costed.record);
+    out.launches = std::move(costed.launches);
+    make_ready(out);
+  });
+  if (out.record.status != Status::kOk) {
+    out.program.reset();
+  }
+  return out;
+}
+
+void CaseRunner::make_ready(PreparedCase& prepared) {
+  Record& record = prepared.record;
+  const profilers::Environment environment = seams_.environment();
+  operators::ExecOptions options;
+  options.threads = static_cast<int>(record.config.integer_or("threads", environment.cores));
+  options.seed = measuring_.seed;
+  if (options.threads > environment.cores) {
+    record.warnings.push_back(
+        fmt::format("{} threads share the {} cores that this process may use", options.threads, environment.cores));
+  }
+  operators::Executor& executor = executor_for(device_of(record.config));
+  if (const auto reason = executor.unsupported(prepared.launches)) {
+    throw Error(ErrorKind::kUnsupported, *reason);
+  }
+  check_memory(executor, prepared.launches, options);
+  prepared.program = executor.prepare(prepared.launches, options);
+  record.threads = options.threads;
+  const std::vector<std::string>& implementations = prepared.program->kernel_impls();
+  for (std::size_t i = 0; i < record.launches.size(); ++i) {
+    record.launches[i].kernel_impl = implementations.at(i);
+  }
+  verify(prepared);
+  set_cache_policy(prepared);
+}
+
+void CaseRunner::check_memory(const operators::Executor& executor, const Graph& launches,
+                              const operators::ExecOptions& options) const {
+  const std::optional<std::int64_t> available = seams_.environment().memory_available_bytes;
+  const std::int64_t needed = executor.memory_bytes(launches, options).value();
+  if (available && static_cast<double>(needed) > kUsableShareOfMemory * static_cast<double>(*available)) {
+    throw Error(
+        ErrorKind::kMemory,
+        fmt::format(
+            "needs {} of memory ({} bytes), and {} ({} bytes) are free here, of which a tenth is left alone: use "
+            "smaller sizes or --plan fused",
+            reports::capacity(needed), needed, reports::capacity(*available), *available));
+  }
+}
+
+void CaseRunner::verify(PreparedCase& prepared) {
+  Record& record = prepared.record;
+  const std::int64_t macs = record.totals->work.macs.value();
+  if (macs > operators::kReferenceMacLimit || bytes_of_all_tensors(prepared.launches) > kReferenceByteLimit) {
+    return; // max_relative_error stays absent, which says that nothing was compared
+  }
+  const double error = operators::error_against_reference(*prepared.program, prepared.launches, measuring_.seed);
+  record.max_relative_error = error;
+  const double tolerance = operators::tolerance_of(operators::dtype_from_name(record.config.text("dtype")));
+  if (!(error <= tolerance)) {
+    record.status = Status::kIncorrect;
+    record.reason =
+        fmt::format("the output differs from the float64 reference by {:.2g} (relative), more than the {:.2g} that "
+                    "{} allows; it was not measured",
+                    error, tolerance, record.config.text("dtype"));
+  }
+}
+
+void CaseRunner::set_cache_policy(PreparedCase& prepared) {
+  prepared.cache.policy = measuring_.cache_policy;
+  if (!prepared.cache.is_cold()) {
+    return;
+  }
+  const Graph& launches = prepared.launches;
+  for (std::size_t i = 0; i < launches.tensors.size(); ++i) {
+    const operators::TensorRole role = launches.tensors[i].role;
+    const bool weight = role == operators::TensorRole::kWeight;
+    if (!weight && role != operators::TensorRole::kCache) {
+      continue;
+    }
+    const auto memory = prepared.program->memory(static_cast<operators::TensorId>(i));
+    if (!memory && measuring_.cache_policy != profilers::CachePolicy::kCold) {
+      throw Error(
+          ErrorKind::kUnsupported,
+          fmt::format("--cache {} needs tensors in host memory, which the device {} does not have: use --cache cold",
+                      profilers::name_of(measuring_.cache_policy), device_of(prepared.record.config)));
+    }
+    if (memory) {
+      (weight ? prepared.cache.weights : prepared.cache.kv_cache).push_back(*memory);
+    }
+  }
+  if (evictor_ == nullptr) {
+    const profilers::Environment environment = seams_.environment();
+    constexpr std::int64_t kAssumedLastLevel = 64 * 1024 * 1024;
+    evictor_ = std::make_unique<profilers::SystemCacheEvictor>(
+        static_cast<std::size_t>(profilers::last_level_bytes(environment).value_or(kAssumedLastLevel)),
+        static_cast<std::size_t>(profilers::private_cache_bytes(environment)), environment.cores);
+  }
+  prepared.cache.evictor = evictor_.get();
+}
+
+Record CaseRunner::run(const PlannedCase& planned) {
+  PreparedCase prepared = prepare(planned);
+  Record& record = prepared.record;
+  if (record.status != Status::kOk) {
+    return std::move(record);
+  }
+  guarded(record, [&] {
+    record.measured = profilers::measure([&] { prepared.program->run(); }, measuring_.timing, *seams_.clock,
+                                         *seams_.host, prepared.cache, seams_.interrupt->requested);
+    explain(prepared);
+  });
+  if (seams_.interrupt->requested && record.status == Status::kOk) {
+    record.status = Status::kSkipped;
+    record.reason = kInterruptedReason;
+    record.measured.reset();
+  }
+  return std::move(record);
+}
+
+void CaseRunner::explain(PreparedCase& prepared) {
+  time_launches(prepared);
+  Record& record = prepared.record;
+  record.kernel_impl = implementations_of(record);
+  if (machine_ != nullptr) {
+    record.machine_fingerprint = machine_->fingerprint;
+    reports::derive(record, *machine_);
+  }
+}
+
+void CaseRunner::time_launches(PreparedCase& prepared) {
+  Record& record = prepared.record;
+  profilers::LaunchOptions options;
+  options.timeout_s = std::min(options.timeout_s, measuring_.timing.timeout_s);
+  options.min_time_s = std::min(options.min_time_s, measuring_.timing.min_time_s);
+  const std::vector<profilers::LaunchTiming> timings = profilers::measure_launches(
+      record.launches.size(), [&](std::size_t i) { prepared.program->run_launch(i); }, options, *seams_.clock,
+      prepared.cache, seams_.interrupt->requested);
+  for (std::size_t i = 0; i < timings.size(); ++i) {
+    record.launches[i].time_median_s = timings[i].below_resolution ? std::nullopt : timings[i].time_median_s;
+  }
+}
+
+void require_a_device(const SweepPlan& plan, Seams& seams) {
+  std::set<std::string> absent;
+  std::optional<Error> reason;
+  for (const PlannedCase& planned : plan.cases) {
+    const std::string device = device_of(planned.config);
+    if (absent.contains(device)) {
+      continue;
+    }
+    try {
+      static_cast<void>(seams.make_executor(device));
+      return;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kUnavailable) {
+        throw;
+      }
+      absent.insert(device);
+      reason = error;
+    }
+  }
+  if (reason) {
+    throw Error(*reason);
+  }
+}
+
+} // namespace attnprof::cli

@@ -1,0 +1,72 @@
+// From one planned case to its one record (R3).
+#pragma once
+
+#include "cli/context.hpp"
+#include "cli/options.hpp"
+#include "cli/sweep_plan.hpp"
+#include "operators/core/graph.hpp"
+#include "profilers/record.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace attnprof::cli {
+
+/// A case counted without running it.
+struct CostedCase {
+  profilers::Record record; ///< id, config, totals, launches
+  operators::Graph launches;
+};
+/// Throws Error(kInvalid | kOverflow).
+CostedCase cost_case(const PlannedCase& planned);
+
+/// The record of a case that never got as far as counting.
+profilers::Record rejected_record(const PlannedCase& planned, profilers::Status status, std::string reason);
+
+/// A case that is ready to be timed, or the record that says why it is not.
+struct PreparedCase {
+  profilers::Record record;
+  operators::Graph launches;
+  std::unique_ptr<operators::Program> program; ///< null unless record.status is ok
+  profilers::CacheControl cache;
+};
+
+/// Measures cases one after the other. Whatever goes wrong with a case ends in its record.
+class CaseRunner {
+ public:
+  CaseRunner(Seams& seams, MeasuringRequest measuring, const profilers::Machine* machine);
+  ~CaseRunner();
+
+  /// Counts, checks memory, prepares, verifies, warms up, times, times launches, derives. A case that was interrupted
+  /// is skipped, without a measurement.
+  profilers::Record run(const PlannedCase& planned);
+
+  /// As far as verification.
+  PreparedCase prepare(const PlannedCase& planned);
+  /// Launch times, kernels and verdicts of a case whose `record.measured` is set.
+  void explain(PreparedCase& prepared);
+
+ private:
+  void make_ready(PreparedCase& prepared);
+  void check_memory(const operators::Executor& executor, const operators::Graph& launches,
+                    const operators::ExecOptions& options) const;
+  void verify(PreparedCase& prepared);
+  void set_cache_policy(PreparedCase& prepared);
+  void time_launches(PreparedCase& prepared);
+  operators::Executor& executor_for(const std::string& device);
+
+  Seams& seams_;
+  MeasuringRequest measuring_;
+  const profilers::Machine* machine_;
+  std::map<std::string, std::unique_ptr<operators::Executor>> executors_;
+  std::unique_ptr<profilers::CacheEvictor> evictor_;
+};
+
+/// Throws Error(kUnavailable) where no case of the plan can run because its device is absent (exit 7).
+void require_a_device(const SweepPlan& plan, Seams& seams);
+
+inline constexpr std::string_view kInterruptedReason = "interrupted before it was measured";
+
+} // namespace attnprof::cli

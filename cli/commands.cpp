@@ -1,0 +1,12 @@
+#include "cli/commands/commands.hpp"
+
+namespace attnprof::cli {
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> kAll = {list_command(),    cost_command(),   run_command(),     sweep_command(),
+                                            compare_command(), report_command(), machine_command(), verify_command(),
+                                            merge_command(),   doctor_command()};
+  return kAll;
+}
+
+} // namespace attnprof::cli

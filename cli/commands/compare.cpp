@@ -1,0 +1,176 @@
+#include "cli/case_runner.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/gate.hpp"
+#include "cli/interleave.hpp"
+#include "cli/machine_store.hpp"
+#include "cli/options.hpp"
+#include "cli/rows.hpp"
+#include "operators/core/error.hpp"
+#include "operators/workload.hpp"
+#include "reports/console.hpp"
+#include "reports/format.hpp"
+#include "reports/record_json.hpp"
+#include "reports/result_set.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <ostream>
+
+namespace attnprof::cli {
+namespace {
+
+using operators::Error;
+using operators::ErrorKind;
+using profilers::Record;
+using profilers::Status;
+
+/// Programs of all cases are in memory at once.
+constexpr std::size_t kMostInterleaved = 64;
+
+int compare_runs(const Arguments& arguments, Context& context) {
+  const GateOptions options = gate_request(arguments);
+  const std::vector<std::string>& paths = arguments.positionals();
+  if (paths.size() != 2 || !axes_from(arguments).empty()) {
+    throw Error(ErrorKind::kUsage, fmt::format("compare takes two run folders or files, the earlier one first, and {}",
+                                               paths.size() != 2 ? fmt::format("{} are given", paths.size())
+                                                                 : std::string("no workload flags beside them")));
+  }
+  const reports::ResultSet before = reports::load_results(*context.seams.files, paths[0]);
+  const reports::ResultSet after = reports::load_results(*context.seams.files, paths[1]);
+  for (const reports::ResultSet* set : {&before, &after}) {
+    for (const std::string& note : set->notes) {
+      context.err << "attnprof: " << note << '\n';
+    }
+  }
+  if (before.machine && after.machine && before.machine->fingerprint != after.machine->fingerprint) {
+    context.err << "attnprof: the two runs are of different machines or builds, so a change may be theirs\n";
+  }
+  if (before.records.empty()) {
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' holds no records to compare with", paths[0]));
+  }
+  const std::vector<RowChange> rows = compare_records(before.records, after.records, options);
+  context.out << change_table(rows, before.records, after.records, options);
+  return gate_exit_code(rows, options);
+}
+
+std::string flops_ratio(const Record& base, const Record& other) {
+  const double flops = static_cast<double>(base.totals->work.flops().value());
+  return flops > 0 ? fmt::format("{:.2f}", static_cast<double>(other.totals->work.flops().value()) / flops)
+                   : std::string(reports::kAbsentText);
+}
+
+/// One line a case of the group, against its first.
+void print_group(const std::vector<std::size_t>& group, const std::vector<Record>& records, const RoundMedians& rounds,
+                 std::ostream& out) {
+  std::vector<Record> members;
+  for (const std::size_t i : group) {
+    members.push_back(records[i]);
+  }
+  const std::vector<std::string> names = reports::short_names(members);
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const Record& record = members[i];
+    const std::string time = record.measured ? reports::seconds(record.measured->time_median_s) : "-";
+    std::vector<std::string> row{names[i], time, "-", "-", "-", record.reason.empty() ? "base" : record.reason};
+    const auto ratio = paired_ratio(rounds.medians_s[group.front()], rounds.medians_s[group[i]]);
+    if (i > 0 && ratio) {
+      row[2] = fmt::format("{:.3f}", ratio->ratio);
+      row[3] = ratio->interval ? fmt::format("{:.3f}..{:.3f}", ratio->interval->low, ratio->interval->high) : "-";
+      row[4] = flops_ratio(members.front(), record);
+      row[5] = verdict_of(*ratio);
+    }
+    rows.push_back(std::move(row));
+  }
+  using reports::Align;
+  out << reports::text_table({{"case", Align::kLeft},
+                              {"median"},
+                              {"time ratio"},
+                              {"95 % interval"},
+                              {"FLOP ratio"},
+                              {"verdict", Align::kLeft}},
+                             rows)
+      << '\n';
+}
+
+SweepPlan interleaved_plan(const Arguments& arguments) {
+  PlanRequest request = plan_request(arguments);
+  request.default_axes = {both_plans()};
+  if (!chooses_workload(request)) {
+    throw Error(ErrorKind::kUsage, "compare takes two run folders, or workloads such as --variant mha,cga");
+  }
+  SweepPlan plan = plan_sweep(request);
+  if (plan.cases.size() < 2 || plan.cases.size() > kMostInterleaved) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("compare measures 2 to {} cases in turns, and this is {}: {}", kMostInterleaved,
+                            plan.cases.size(),
+                            plan.cases.size() < 2 ? "give a list, such as --variant mha,cga" : "use sweep"));
+  }
+  return plan;
+}
+
+int compare_workloads(const Arguments& arguments, Context& context) {
+  const SweepPlan plan = interleaved_plan(arguments);
+  const MeasuringRequest measuring = measuring_request(arguments);
+  require_a_device(plan, context.seams);
+  const profilers::Machine machine = measured_machine(arguments, context);
+  const InterruptScope scope(*context.seams.interrupt);
+  CaseRunner runner(context.seams, measuring, &machine);
+  std::vector<PreparedCase> cases;
+  for (const PlannedCase& planned : plan.cases) {
+    context.err << "attnprof: preparing " << planned.id << '\n';
+    cases.push_back(runner.prepare(planned));
+  }
+  context.err << fmt::format("attnprof: measuring {} cases in turns\n", cases.size());
+  const RoundMedians rounds = measure_interleaved(cases, measuring, context.seams);
+  std::vector<Record> records;
+  for (PreparedCase& prepared : cases) {
+    if (context.seams.interrupt->requested) {
+      prepared.record.status = Status::kSkipped;
+      prepared.record.reason = kInterruptedReason;
+      prepared.record.measured.reset();
+    } else if (prepared.record.measured) {
+      runner.explain(prepared);
+    }
+    records.push_back(std::move(prepared.record));
+  }
+  if (arguments.given("--json")) {
+    context.out << reports::json_text(reports::cases_document(records), 1) << '\n';
+    return rows_exit_code(records, *context.seams.interrupt, context.err);
+  }
+  for (const std::vector<std::size_t>& group : comparison_groups(plan.cases)) {
+    print_group(group, records, rounds, context.out);
+  }
+  context.out << reports::verdict_sentence(records) << '\n';
+  return rows_exit_code(records, *context.seams.interrupt, context.err);
+}
+
+int compare(const Arguments& arguments, Context& context) {
+  const std::vector<std::string>& paths = arguments.positionals();
+  const bool ids = std::all_of(paths.begin(), paths.end(), [&](const std::string& text) {
+    return operators::looks_like_case_id(text) && !context.seams.files->is_directory(text);
+  });
+  return paths.empty() || ids ? compare_workloads(arguments, context) : compare_runs(arguments, context);
+}
+
+} // namespace
+
+Command compare_command() {
+  Command out;
+  out.name = "compare";
+  out.summary = "two runs row by row as a gate, or workloads measured in turns (A B B A)";
+  out.usage = "EARLIER LATER | WORKLOAD...";
+  out.positional = "run folder, run file or case id";
+  out.options = joined({workload_options(),
+                        selection_options(),
+                        measuring_options(),
+                        {{"--json", "", "", "print measured cases as JSON", OptionGroup::kOutput}, hardware_option()},
+                        gate_options()});
+  out.examples = {"compare before after --threshold 5% --fail-on regress,missing,fail",
+                  "compare --layout sandwich,standard --variant mha --grid 14x14 --dim 192 --heads 4"};
+  out.run = compare;
+  return out;
+}
+
+} // namespace attnprof::cli

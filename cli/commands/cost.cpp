@@ -1,0 +1,81 @@
+#include "cli/case_runner.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/machine_store.hpp"
+#include "cli/options.hpp"
+#include "operators/core/error.hpp"
+#include "reports/console.hpp"
+#include "reports/derive.hpp"
+#include "reports/record_json.hpp"
+
+#include <ostream>
+
+namespace attnprof::cli {
+namespace {
+
+using operators::Error;
+using operators::ErrorKind;
+using profilers::Record;
+
+/// A case that turns out to be impossible only while it is counted is a row among others and an error alone.
+Record record_of(const PlannedCase& planned, bool alone) {
+  try {
+    return cost_case(planned).record;
+  } catch (const Error& error) {
+    if (alone || (error.kind() != ErrorKind::kInvalid && error.kind() != ErrorKind::kOverflow)) {
+      throw;
+    }
+    return rejected_record(planned, profilers::Status::kInvalid, error.what());
+  }
+}
+
+void print_case(const Record& record, std::ostream& out) {
+  out << record.id << '\n';
+  if (record.status != profilers::Status::kOk) {
+    out << profilers::name_of(record.status) << ": " << record.reason << "\n\n";
+    return;
+  }
+  out << reports::cost_table(record) << reports::verdict_sentence(record) << "\n\n";
+}
+
+int cost(const Arguments& arguments, Context& context) {
+  const SweepPlan plan = plan_sweep(plan_request(arguments));
+  const std::optional<profilers::Machine> machine = known_machine(arguments, context);
+  std::vector<Record> records;
+  for (const PlannedCase& planned : plan.cases) {
+    records.push_back(record_of(planned, plan.cases.size() == 1));
+    if (machine) {
+      reports::predict(records.back(), *machine);
+    }
+  }
+  if (arguments.given("--json")) {
+    context.out << reports::json_text(reports::cases_document(records), 1) << '\n';
+    return 0;
+  }
+  for (const Record& record : records) {
+    print_case(record, context.out);
+  }
+  if (records.size() > 1) {
+    context.out << reports::verdict_sentence(records) << '\n';
+  }
+  return 0;
+}
+
+} // namespace
+
+Command cost_command() {
+  Command out;
+  out.name = "cost";
+  out.summary = "count without running: ops, shapes, FLOPs, bytes, intensity, predicted bound and time";
+  out.usage = "WORKLOAD... [CASE_ID...] [--json] [--hw FILE]";
+  out.positional = "case id";
+  out.options = joined({workload_options(),
+                        selection_options(),
+                        {{"--json", "", "", "print cases as JSON", OptionGroup::kOutput}, hardware_option()}});
+  out.examples = {"cost --variant mha,gqa --seq-len 1k:16k:*2 --dim 4096 --heads 32 --causal",
+                  "cost --layout sandwich --variant cga --grid 14x14 --dim 192 --heads 4 --json"};
+  out.run = cost;
+  return out;
+}
+
+} // namespace attnprof::cli

@@ -1,0 +1,139 @@
+#include "cli/commands/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/machine_store.hpp"
+#include "operators/core/error.hpp"
+#include "operators/core/registry.hpp"
+#include "profilers/machine_file.hpp"
+#include "profilers/machine_json.hpp"
+#include "reports/format.hpp"
+#include "reports/record_json.hpp"
+
+#include <fmt/format.h>
+#include <ostream>
+
+namespace attnprof::cli {
+namespace {
+
+using operators::Error;
+using operators::ErrorKind;
+using profilers::Machine;
+using reports::Align;
+
+std::string host_lines(const profilers::Environment& environment) {
+  std::string out =
+      fmt::format("{}\n{} usable cores on {} physical ones", environment.cpu_model.value_or("unknown processor"),
+                  environment.cores, environment.physical_cores);
+  if (environment.quota_cores) {
+    out += fmt::format(", quota {}", reports::plain(environment.quota_cores));
+  }
+  for (const profilers::Cache& cache : environment.caches) {
+    out += fmt::format(", L{} {} x{}", cache.level, reports::capacity(cache.size_bytes), cache.instances);
+  }
+  return out + "\n";
+}
+
+std::string bandwidth_table(const Machine& machine) {
+  std::vector<std::vector<std::string>> rows;
+  for (const profilers::BandwidthCeiling& one : machine.bandwidth) {
+    rows.push_back(
+        {one.level, one.kind, fmt::format("{}", one.threads), reports::si(one.bytes_per_s, "B/s"),
+         fmt::format("{} .. {}", reports::si(one.low, "B/s"), reports::si(one.high, "B/s")),
+         one.working_set_bytes > 0 ? reports::capacity(one.working_set_bytes) : std::string(reports::kAbsentText)});
+  }
+  return "bandwidth\n" + reports::text_table({{"level", Align::kLeft},
+                                              {"traffic", Align::kLeft},
+                                              {"threads"},
+                                              {"ceiling"},
+                                              {"spread"},
+                                              {"working set"}},
+                                             rows);
+}
+
+std::string compute_table(const Machine& machine) {
+  std::vector<std::vector<std::string>> rows;
+  for (const profilers::ComputeCeiling& one : machine.compute) {
+    const char* unit = one.unit == "exp" ? "/s" : "FLOP/s";
+    rows.push_back({one.unit, one.dtype, one.isa, fmt::format("{}", one.threads), reports::si(one.per_s, unit),
+                    fmt::format("{} .. {}", reports::si(one.low, unit), reports::si(one.high, unit))});
+  }
+  return "arithmetic\n" + reports::text_table({{"unit", Align::kLeft},
+                                               {"dtype", Align::kLeft},
+                                               {"isa", Align::kLeft},
+                                               {"threads"},
+                                               {"ceiling"},
+                                               {"spread"}},
+                                              rows);
+}
+
+/// FLOPs per byte from which arithmetic bounds rather than memory, for the widest case that was measured.
+std::string ridge_line(const Machine& machine) {
+  const int threads = machine.environment.cores;
+  const auto peak = profilers::compute_ceiling(machine, "f32", "fma", threads);
+  const auto memory = profilers::bandwidth_ceiling(machine, "DRAM", threads);
+  if (!peak || !memory) {
+    return {};
+  }
+  return fmt::format("ridge: {} FLOP/B (f32, {} threads, DRAM); a kernel with less is bound by memory\n",
+                     reports::plain(peak->per_s / memory->per_s), threads);
+}
+
+void print_machine(const Machine& machine, std::ostream& out) {
+  out << host_lines(machine.environment) << '\n' << compute_table(machine) << '\n' << bandwidth_table(machine) << '\n';
+  out << ridge_line(machine);
+  for (const profilers::AbsentCeiling& absent : machine.absent) {
+    out << fmt::format("not measured: {} {} {}: {}\n", absent.unit, absent.dtype, absent.isa, absent.reason);
+  }
+  for (const std::string& note : machine.notes) {
+    out << note << '\n';
+  }
+}
+
+int machine(const Arguments& arguments, Context& context) {
+  const std::vector<std::string>& words = arguments.positionals();
+  const std::string action = words.empty() ? "show" : words.front();
+  if (words.size() > 1 || (action != "show" && action != "measure")) {
+    const std::string near = operators::nearest_name(action, {"show", "measure"});
+    throw Error(ErrorKind::kUsage,
+                fmt::format("'{}' is nothing that `attnprof machine` does{}; it takes show or measure",
+                            fmt::join(words, " "), near.empty() ? "" : fmt::format(", did you mean '{}'?", near)));
+  }
+  const std::optional<std::string> file = arguments.text("--output");
+  if (file) {
+    // A path that cannot be written is worth knowing before ten seconds of measuring.
+    static_cast<void>(context.seams.files->open_lines(*file, context.seams.files->read(*file).value_or("").size()));
+  }
+  const std::optional<Machine> found =
+      action == "measure" ? std::optional(measure_and_cache(context)) : known_machine(arguments, context);
+  if (!found) {
+    return kExitOk; // known_machine has said how to get them
+  }
+  if (file) {
+    write_machine(*context.seams.files, *found, *file);
+  }
+  if (arguments.given("--json")) {
+    context.out << profilers::machine_to_json(*found).dump(2) << '\n';
+  } else {
+    print_machine(*found, context.out);
+  }
+  return kExitOk;
+}
+
+} // namespace
+
+Command machine_command() {
+  Command out;
+  out.name = "machine";
+  out.summary = "ceilings of this machine: bandwidth of each memory level, peak of each data type";
+  out.details = "They are measured once, kept for this machine and build, and drawn as the roofs of every report.\n";
+  out.usage = "[show|measure] [-o FILE]";
+  out.positional = "show or measure";
+  out.options = {{"--output", "-o", "FILE", "write them as JSON", OptionGroup::kOutput},
+                 {"--json", "", "", "print them as JSON", OptionGroup::kOutput},
+                 hardware_option()};
+  out.examples = {"machine measure", "machine show --hw h100-sxm"};
+  out.run = machine;
+  return out;
+}
+
+} // namespace attnprof::cli

@@ -1,0 +1,89 @@
+#include "cli/case_runner.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/machine_store.hpp"
+#include "cli/options.hpp"
+#include "cli/progress.hpp"
+#include "cli/rows.hpp"
+#include "operators/core/error.hpp"
+#include "reports/console.hpp"
+#include "reports/record_json.hpp"
+
+#include <fmt/format.h>
+#include <ostream>
+
+namespace attnprof::cli {
+namespace {
+
+using profilers::Record;
+using profilers::Status;
+
+void print_case(const Record& record, std::ostream& out) {
+  out << record.id << '\n';
+  if (record.status != Status::kOk) {
+    out << profilers::name_of(record.status) << ": " << record.reason << "\n\n";
+    return;
+  }
+  out << reports::kernel_table(record) << reports::verdict_sentence(record) << '\n';
+  for (const std::string& warning : record.warnings) {
+    out << "warning: " << warning << '\n';
+  }
+  out << '\n';
+}
+
+int run_cases(const Arguments& arguments, Context& context) {
+  const SweepPlan plan = plan_sweep(plan_request(arguments));
+  const MeasuringRequest measuring = measuring_request(arguments);
+  require_a_device(plan, context.seams);
+  if (plan.cases.size() == 1) {
+    static_cast<void>(cost_case(plan.cases.front())); // an impossible case alone is a usage error
+  }
+  const profilers::Machine machine = measured_machine(arguments, context);
+  const InterruptScope scope(*context.seams.interrupt);
+  CaseRunner runner(context.seams, measuring, &machine);
+  Progress progress(context.err, context.seams.err_is_terminal, context.seams.terminal_columns, plan.cases.size(),
+                    *context.seams.clock);
+  std::vector<Record> records;
+  for (const PlannedCase& planned : plan.cases) {
+    progress.begin(planned.id);
+    records.push_back(context.seams.interrupt->requested
+                          ? rejected_record(planned, Status::kSkipped, std::string(kInterruptedReason))
+                          : runner.run(planned));
+    if (plan.cases.size() > 1) {
+      progress.end(reports::result_line(records.back()));
+    }
+  }
+  progress.finish();
+  if (arguments.given("--json")) {
+    context.out << reports::json_text(reports::cases_document(records), 1) << '\n';
+  } else {
+    for (const Record& record : records) {
+      print_case(record, context.out);
+    }
+    if (records.size() > 1) {
+      context.out << reports::result_table(records) << reports::verdict_sentence(records) << '\n';
+    }
+  }
+  return rows_exit_code(records, *context.seams.interrupt, context.err);
+}
+
+} // namespace
+
+Command run_command() {
+  Command out;
+  out.name = "run";
+  out.summary = "measure cases and print the kernels of each: time, rate, bound, share of the roof";
+  out.usage = "WORKLOAD... [CASE_ID...] [--json]";
+  out.positional = "case id";
+  out.options = joined({workload_options(),
+                        selection_options(),
+                        measuring_options(),
+                        {{"--json", "", "", "print cases as JSON", OptionGroup::kOutput}, hardware_option()}});
+  out.examples = {"run --variant mha --seq-len 1024 --dim 512 --heads 8 --plan eager,fused",
+                  "run --variant gqa --phase decode --past-len 4095 --dim 4096 --heads 32 --kv-heads 8 --json"};
+  out.run = run_cases;
+  return out;
+}
+
+} // namespace attnprof::cli

@@ -1,0 +1,197 @@
+#include "cli/case_runner.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/gate.hpp"
+#include "cli/machine_store.hpp"
+#include "cli/options.hpp"
+#include "cli/rows.hpp"
+#include "cli/run_folder.hpp"
+#include "cli/sweep_loop.hpp"
+#include "operators/core/error.hpp"
+#include "reports/console.hpp"
+#include "reports/derive.hpp"
+#include "reports/format.hpp"
+#include "reports/result_set.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <ostream>
+
+namespace attnprof::cli {
+namespace {
+
+using operators::Error;
+using operators::ErrorKind;
+using profilers::Record;
+using profilers::Status;
+
+/// Beside what the measurement itself may take: building, filling, packing, verifying, and a slow start.
+constexpr double kIsolatedTimeoutMultiple = 4.0;
+constexpr double kIsolatedExtraS = 120.0;
+
+SweepPlan plan_of(const Arguments& arguments) {
+  PlanRequest request = plan_request(arguments);
+  request.default_axes = {both_plans()};
+  if (!chooses_workload(request)) {
+    request.default_axes = default_sweep_axes();
+    const auto gives_length = [](const Axis& axis) { return axis.name == "seq_len"; };
+    if (std::any_of(request.axes.begin(), request.axes.end(), gives_length)) {
+      std::erase_if(request.default_axes, [](const Axis& axis) { return axis.name == "grid"; });
+    }
+  }
+  return plan_sweep(request);
+}
+
+bool keeps_going(const Arguments& arguments) {
+  const std::string text = arguments.text("--keep-going").value_or("true");
+  if (text != "true" && text != "false") {
+    throw Error(ErrorKind::kUsage, fmt::format("--keep-going '{}' is not valid: give true or false", text));
+  }
+  return text == "true";
+}
+
+/// One line a case: what it would cost. No case is run.
+int print_plan(const SweepPlan& plan, const std::optional<profilers::Machine>& machine, std::ostream& out) {
+  std::vector<std::vector<std::string>> rows;
+  for (const PlannedCase& planned : plan.cases) {
+    try {
+      Record record = cost_case(planned).record;
+      if (machine) {
+        reports::predict(record, *machine);
+      }
+      const operators::Totals& totals = *record.totals;
+      rows.push_back({reports::si(static_cast<double>(totals.work.flops().value()), "FLOP"),
+                      reports::si(static_cast<double>(totals.bytes_read.value() + totals.bytes_written.value()), "B"),
+                      reports::seconds(record.roof.roof_time_s), planned.id});
+    } catch (const Error& error) {
+      rows.push_back({"-", "-", "-", fmt::format("{} (invalid: {})", planned.id, error.what())});
+    }
+  }
+  out << reports::text_table({{"work"}, {"traffic"}, {"at least"}, {"case", reports::Align::kLeft}}, rows);
+  out << fmt::format("{} cases", plan.cases.size());
+  out << (plan.other_shards > 0 ? fmt::format(", {} more in other shards", plan.other_shards) : std::string());
+  out << (plan.deselected > 0 ? fmt::format(", {} left out by --where and --filter", plan.deselected) : std::string());
+  out << "; nothing was run\n";
+  return kExitOk;
+}
+
+/// The measuring flags as they were given, for a case in a process of its own.
+std::vector<std::string> forwarded(const Arguments& arguments, const std::filesystem::path& machine_file) {
+  std::vector<std::string> out = {"--hw", machine_file.string()};
+  for (const OptionSpec& option : measuring_options()) {
+    if (const auto text = arguments.text(option.name)) {
+      out.push_back(option.name + "=" + *text);
+    }
+  }
+  return out;
+}
+
+MeasureCase measure_of(const Arguments& arguments, const MeasuringRequest& measuring, CaseRunner& runner,
+                       const RunFolder& folder, Seams& seams) {
+  if (!arguments.given("--isolate")) {
+    return [&runner](const PlannedCase& planned) { return runner.run(planned); };
+  }
+  const double timeout_s = measuring.timing.timeout_s * kIsolatedTimeoutMultiple + kIsolatedExtraS;
+  return [args = forwarded(arguments, folder.path / "machine.json"), timeout_s, &seams](const PlannedCase& planned) {
+    return measure_isolated(planned, args, timeout_s, seams);
+  };
+}
+
+/// Everything that is rendered comes from the file, as `report` will read it again.
+reports::ResultSet render(const RunFolder& folder, Context& context) {
+  reports::ResultSet results = reports::load_results(*context.seams.files, folder.path);
+  const std::vector<std::string> written =
+      reports::write_views(*context.seams.files, results, folder.path, context.seams.plot);
+  context.out << reports::result_table(results.records) << reports::verdict_sentence(results.records) << '\n';
+  context.out << count_sentence(results.records) << "; written to " << folder.path.string() << ": records.jsonl";
+  for (const std::string& name : written) {
+    context.out << ", " << name;
+  }
+  context.out << '\n';
+  return results;
+}
+
+int gate(const Arguments& arguments, const std::vector<Record>& records, const reports::ResultSet& baseline,
+         Context& context) {
+  const GateOptions options = gate_request(arguments);
+  const std::vector<RowChange> rows = compare_records(baseline.records, records, options);
+  context.out << change_table(rows, baseline.records, records, options);
+  return gate_exit_code(rows, options);
+}
+
+int sweep(const Arguments& arguments, Context& context) {
+  const SweepPlan plan = plan_of(arguments);
+  const MeasuringRequest measuring = measuring_request(arguments);
+  SweepSettings settings;
+  settings.keep_going = keeps_going(arguments);
+  if (const auto budget = arguments.text("--budget")) {
+    settings.budget_s = parse_duration_s("--budget", *budget);
+  }
+  // What can go wrong with the request goes wrong before the first case.
+  static_cast<void>(gate_request(arguments));
+  std::optional<reports::ResultSet> baseline;
+  if (const auto file = arguments.text("--baseline")) {
+    baseline = reports::load_results(*context.seams.files, *file);
+  }
+  if (arguments.given("--dry-run")) {
+    return print_plan(plan, known_machine(arguments, context), context.out);
+  }
+  require_a_device(plan, context.seams);
+  if (plan.cases.size() == 1) {
+    static_cast<void>(cost_case(plan.cases.front()));
+  }
+  RunFolder folder = open_run_folder(*context.seams.files, arguments.text("--output"), arguments.given("--resume"));
+  for (const std::string& note : folder.notes) {
+    context.err << "attnprof: " << note << '\n';
+  }
+  const profilers::Machine machine = measured_machine(arguments, context);
+  write_machine(*context.seams.files, machine, folder.path / "machine.json");
+  const InterruptScope scope(*context.seams.interrupt);
+  CaseRunner runner(context.seams, measuring, &machine);
+  const MeasureCase measure = measure_of(arguments, measuring, runner, folder, context.seams);
+  const std::vector<Record> records = run_sweep(plan, folder, settings, measure, context);
+  render(folder, context);
+  const int code = rows_exit_code(records, *context.seams.interrupt, context.err);
+  return code == kExitOk && baseline ? gate(arguments, records, *baseline, context) : code;
+}
+
+std::vector<OptionSpec> own_options() {
+  constexpr OptionGroup kSelect = OptionGroup::kSelection;
+  constexpr OptionGroup kOut = OptionGroup::kOutput;
+  std::vector<OptionSpec> out = {{"--shard", "", "I/N", "every N-th case, from the I-th", kSelect},
+                                 {"--budget", "", "TIME", "no case begins after it", kSelect},
+                                 {"--keep-going", "", "BOOL", "go on after a failed row (true)", kSelect},
+                                 {"--isolate", "", "", "each case in its own process", kSelect},
+                                 {"--shuffle", "", "", "random order by --seed", OptionGroup::kMeasuring},
+                                 {"--output", "-o", "DIR", "(attnprof-out)", kOut},
+                                 {"--resume", "", "", "go on where it stopped", kOut},
+                                 {"--dry-run", "", "", "list the cases, run none", kOut},
+                                 {"--baseline", "", "RUN", "fail if slower than this one", OptionGroup::kGate}};
+  out[2].value_optional = true;
+  return out;
+}
+
+} // namespace
+
+Command sweep_command() {
+  Command out;
+  out.name = "sweep";
+  out.summary = "measure a grid of cases; writes records, tables and a report";
+  out.details =
+      "Without a workload: mha, mqa, gqa, group and cga in the layouts op, standard and sandwich at 14x14, dim 192, "
+      "4\nheads (which all of them take), both plans: 30 cases, about a minute on 2 cores.\n";
+  out.usage = "[WORKLOAD...] [CASE_ID...] [-o DIR]";
+  out.positional = "case id";
+  out.options = joined({workload_options(),
+                        selection_options(),
+                        measuring_options(),
+                        own_options(),
+                        {hardware_option()},
+                        gate_options()});
+  out.examples = {"sweep", "sweep --variant mha,gqa --seq-len 128:4096:*2 --heads 8 --dim 512 -o results --resume"};
+  out.run = sweep;
+  return out;
+}
+
+} // namespace attnprof::cli

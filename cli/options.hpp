@@ -1,0 +1,45 @@
+// The groups of flags that several commands share, and what their values mean.
+#pragma once
+
+#include "cli/command.hpp"
+#include "cli/gate.hpp"
+#include "cli/sweep_plan.hpp"
+#include "profilers/cache_control.hpp"
+#include "profilers/session.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace attnprof::cli {
+
+/// One flag for each parameter of the workloads (R1: made from operators::all_params(), never typed again).
+std::vector<OptionSpec> workload_options();
+/// --where, --filter, --config.
+std::vector<OptionSpec> selection_options();
+/// --warmup, --repetitions, --min-time, --max-noise, --timeout, --cache, --seed.
+std::vector<OptionSpec> measuring_options();
+/// --threshold, --fail-on, --metric.
+std::vector<OptionSpec> gate_options();
+/// The groups one after another.
+std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> groups);
+
+/// Axes of the workload flags that were given.
+std::vector<Axis> axes_from(const Arguments& arguments);
+/// Axes, case ids, selection, shard and order. Throws Error(kUsage).
+PlanRequest plan_request(const Arguments& arguments);
+/// Whether --model, --layout, --variant or a case id says what to run.
+bool chooses_workload(const PlanRequest& request);
+
+/// How each case is measured.
+struct MeasuringRequest {
+  profilers::MeasureOptions timing;
+  profilers::CachePolicy cache_policy = profilers::CachePolicy::kWarm;
+  std::uint64_t seed = 1;
+};
+/// Throws Error(kUsage).
+MeasuringRequest measuring_request(const Arguments& arguments);
+
+/// --threshold, --fail-on, --metric. Throws Error(kUsage).
+GateOptions gate_request(const Arguments& arguments);
+
+} // namespace attnprof::cli

@@ -1,0 +1,199 @@
+#include "cli/sweep_loop.hpp"
+#include "operators/core/error.hpp"
+#include "operators/workload.hpp"
+#include "reports/record_json.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/unit/cli_fakes.hpp"
+
+#include <csignal>
+#include <sstream>
+
+using namespace attnprof;
+using cli::PlannedCase;
+using profilers::Record;
+using profilers::Status;
+
+namespace {
+
+/// A sweep over made-up files, clock and measurements.
+struct Bench {
+  std::shared_ptr<tests::FakeFiles> files = std::make_shared<tests::FakeFiles>();
+  std::shared_ptr<tests::FakeClock> clock = std::make_shared<tests::FakeClock>(0);
+  cli::Seams seams;
+  std::ostringstream out;
+  std::ostringstream err;
+  std::vector<std::string> measured; ///< ids, in order
+  std::map<std::string, Status> outcomes;
+
+  Bench() {
+    seams.files = files;
+    seams.clock = clock;
+    seams.interrupt = std::make_shared<cli::Interrupt>();
+  }
+
+  std::vector<Record> sweep(const cli::SweepPlan& plan, const cli::SweepSettings& settings = {}) {
+    cli::RunFolder folder = cli::open_run_folder(*files, "out", true);
+    cli::Context context{out, err, seams};
+    const cli::MeasureCase measure = [this](const PlannedCase& planned) {
+      measured.push_back(planned.id);
+      clock->advance_s(10);
+      const auto outcome = outcomes.find(planned.id);
+      const Status status = outcome == outcomes.end() ? Status::kOk : outcome->second;
+      return cli::rejected_record(planned, status, status == Status::kOk ? "" : "as the test wants");
+    };
+    return run_sweep(plan, folder, settings, measure, context);
+  }
+
+  std::vector<std::string> lines() const {
+    std::istringstream stream(files->contents.at("out/records.jsonl"));
+    std::vector<std::string> all;
+    for (std::string line; std::getline(stream, line);) {
+      all.push_back(line);
+    }
+    return all;
+  }
+};
+
+cli::SweepPlan plan_of(const std::vector<std::string>& ids) {
+  cli::SweepPlan plan;
+  for (const std::string& id : ids) {
+    PlannedCase one;
+    one.id = id;
+    one.config.set("variant", id);
+    plan.cases.push_back(one);
+  }
+  return plan;
+}
+
+std::vector<Status> statuses(const std::vector<Record>& records) {
+  std::vector<Status> out;
+  for (const Record& record : records) {
+    out.push_back(record.status);
+  }
+  return out;
+}
+
+using Texts = std::vector<std::string>;
+using Statuses = std::vector<Status>;
+
+} // namespace
+
+TEST_CASE("sweep loop: every planned case becomes one line, in the order of the plan (R3)") {
+  Bench bench;
+  cli::SweepPlan plan = plan_of({"a", "b", "c"});
+  plan.cases[1].rejection = "b cannot be";
+  bench.outcomes["c"] = Status::kFailed;
+  const std::vector<Record> records = bench.sweep(plan);
+  CHECK(statuses(records) == Statuses{Status::kOk, Status::kInvalid, Status::kFailed});
+  CHECK(records[1].reason == "b cannot be");
+  CHECK(bench.measured == Texts{"a", "c"});
+  REQUIRE(bench.lines().size() == 3);
+  CHECK(reports::record_from_line(bench.lines()[2]).id == "c");
+}
+
+TEST_CASE("sweep loop: a line is in the file before the next case begins (BUG-166)") {
+  Bench bench;
+  const cli::SweepPlan plan = plan_of({"a", "b"});
+  cli::RunFolder folder = cli::open_run_folder(*bench.files, "out", false);
+  cli::Context context{bench.out, bench.err, bench.seams};
+  std::vector<std::size_t> lines_before;
+  const cli::MeasureCase measure = [&](const PlannedCase& planned) {
+    lines_before.push_back(bench.lines().size());
+    return cli::rejected_record(planned, Status::kOk, "");
+  };
+  run_sweep(plan, folder, {}, measure, context);
+  CHECK(lines_before == std::vector<std::size_t>{0, 1});
+}
+
+TEST_CASE("sweep loop: resuming runs what is missing and leaves the rest byte for byte (BUG-165)") {
+  Bench bench;
+  bench.outcomes["b"] = Status::kFailed;
+  bench.sweep(plan_of({"a", "b"}));
+  const Texts before = bench.lines();
+  bench.measured.clear();
+  const std::vector<Record> records = bench.sweep(plan_of({"a", "b", "c"}));
+  CHECK(bench.measured == Texts{"c"}); // a failed row is final: it would fail again
+  CHECK(statuses(records) == Statuses{Status::kOk, Status::kFailed, Status::kOk});
+  REQUIRE(bench.lines().size() == 3);
+  CHECK(Texts(bench.lines().begin(), bench.lines().begin() + 2) == before);
+  CHECK(bench.err.str().find("2 of 3 rows are already there") != std::string::npos);
+}
+
+TEST_CASE("sweep loop: an interrupt skips the rest, which resuming runs (BUG-167)") {
+  Bench bench;
+  bench.seams.interrupt->requested = true;
+  bench.seams.interrupt->signal = SIGINT;
+  CHECK(statuses(bench.sweep(plan_of({"a", "b"}))) == Statuses{Status::kSkipped, Status::kSkipped});
+  CHECK(bench.measured.empty());
+  bench.seams.interrupt->requested = false;
+  CHECK(statuses(bench.sweep(plan_of({"a", "b"}))) == Statuses{Status::kOk, Status::kOk});
+}
+
+TEST_CASE("sweep loop: no case begins after the budget") {
+  Bench bench;
+  cli::SweepSettings settings;
+  settings.budget_s = 15; // each case takes 10
+  const std::vector<Record> records = bench.sweep(plan_of({"a", "b", "c", "d"}), settings);
+  CHECK(statuses(records) == Statuses{Status::kOk, Status::kOk, Status::kSkipped, Status::kSkipped});
+  CHECK(records[2].reason.find("budget") != std::string::npos);
+  CHECK_FALSE(cli::is_final(records[2]));
+  Record memory = records[2];
+  memory.reason = "needs more memory than there is";
+  CHECK(cli::is_final(memory));
+}
+
+TEST_CASE("sweep loop: --keep-going=false stops after a row that failed") {
+  Bench bench;
+  bench.outcomes["a"] = Status::kIncorrect;
+  CHECK(statuses(bench.sweep(plan_of({"a", "b"}))) == Statuses{Status::kIncorrect, Status::kOk});
+  Bench strict;
+  strict.outcomes["a"] = Status::kIncorrect;
+  cli::SweepSettings settings;
+  settings.keep_going = false;
+  CHECK(statuses(strict.sweep(plan_of({"a", "b"}), settings)) == Statuses{Status::kIncorrect, Status::kSkipped});
+}
+
+TEST_CASE("sweep loop: a process of its own turns crashes and hangs into failed rows") {
+  Bench bench;
+  cli::PlanRequest request;
+  request.ids = {operators::parse_case_id("variant=mha:dim=16:heads=2:seq_len=8")};
+  const PlannedCase planned = cli::plan_sweep(request).cases.at(0);
+  cli::ChildResult child;
+  Texts args;
+  bench.seams.run_self = [&](const Texts& given, double) {
+    args = given;
+    return child;
+  };
+  const auto measure = [&] { return cli::measure_isolated(planned, {"--seed=3"}, 7.0, bench.seams); };
+
+  child.exit_code = 128 + SIGSEGV;
+  Record record = measure();
+  CHECK(args == Texts{"run", planned.id, "--json", "--seed=3"});
+  CHECK(record.status == Status::kFailed);
+  CHECK(record.reason.find("signal 11") != std::string::npos);
+  CHECK(record.totals); // counted all the same
+
+  child = {};
+  child.timed_out = true;
+  child.exit_code = 128 + SIGKILL;
+  CHECK(measure().reason.find("7.00 s") != std::string::npos);
+
+  child = {};
+  child.exit_code = 1;
+  CHECK(measure().reason.find("exit code 1") != std::string::npos);
+
+  child = {};
+  child.exit_code = 4; // a failed row, but a row
+  child.out = reports::json_text(reports::cases_document({cli::rejected_record(planned, Status::kFailed, "it broke")}));
+  record = measure();
+  CHECK(record.status == Status::kFailed);
+  CHECK(record.reason == "it broke");
+
+  child.out =
+      reports::json_text(reports::cases_document({cli::rejected_record(plan_of({"other"}).cases[0], Status::kOk, "")}));
+  CHECK(measure().reason.find("no record") != std::string::npos);
+
+  child = {};
+  bench.seams.interrupt->requested = true;
+  CHECK(measure().status == Status::kSkipped);
+}
