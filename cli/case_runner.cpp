@@ -122,7 +122,7 @@ Record rejected_record(const PlannedCase& planned, Status status, std::string re
 }
 
 CaseRunner::CaseRunner(Seams& seams, MeasuringRequest measuring, const profilers::Machine* machine)
-    : seams_(seams), measuring_(std::move(measuring)), machine_(machine) {}
+    : seams_(seams), measuring_(std::move(measuring)), machine_(machine), counter_origin_(seams.counter_origin()) {}
 
 CaseRunner::~CaseRunner() = default;
 
@@ -166,6 +166,7 @@ void CaseRunner::make_ready(PreparedCase& prepared) {
   check_memory(executor, prepared.launches, options);
   prepared.program = executor.prepare(prepared.launches, options);
   record.threads = options.threads;
+  record.counter_origin = counter_origin_;
   const std::vector<std::string>& implementations = prepared.program->kernel_impls();
   for (std::size_t i = 0; i < record.launches.size(); ++i) {
     record.launches[i].kernel_impl = implementations.at(i);

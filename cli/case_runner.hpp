@@ -60,6 +60,7 @@ class CaseRunner {
   Seams& seams_;
   MeasuringRequest measuring_;
   const profilers::Machine* machine_;
+  std::string counter_origin_;
   std::map<std::string, std::unique_ptr<operators::Executor>> executors_;
   std::unique_ptr<profilers::CacheEvictor> evictor_;
 };

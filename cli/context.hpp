@@ -7,6 +7,7 @@
 #include "profilers/clock.hpp"
 #include "profilers/environment.hpp"
 #include "profilers/host_probe.hpp"
+#include "profilers/probes.hpp"
 #include "reports/files.hpp"
 #include "reports/result_set.hpp"
 
@@ -34,6 +35,9 @@ struct Seams {
   std::function<profilers::Machine(double budget_s)> measure_machine;
   /// Where ceilings of a fingerprint are kept; absent: nowhere.
   std::function<std::optional<std::filesystem::path>(const std::string& fingerprint)> machine_path;
+  std::function<profilers::DoctorHost()> doctor_host;
+  /// What the counter columns are, or why they are empty.
+  std::function<std::string()> counter_origin;
   reports::PlotRunner plot;
   /// Runs this program again in a process of its own.
   std::function<ChildResult(const std::vector<std::string>& args, double timeout_s)> run_self;

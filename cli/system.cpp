@@ -3,6 +3,7 @@
 #include "operators/core/error.hpp"
 #include "profilers/machine_file.hpp"
 #include "profilers/machine_measure.hpp"
+#include "profilers/system_files.hpp"
 #include "profilers/system_probe_runner.hpp"
 
 #include <fmt/format.h>
@@ -27,6 +28,15 @@ std::unique_ptr<operators::Executor> make_executor(std::string_view device) {
           device, device));
 }
 
+/// Counters that would work are still not read by this build, and the column must not claim that they were.
+std::string counter_origin(const profilers::Environment& environment) {
+  const profilers::DoctorHost host = profilers::system_doctor_host();
+  const auto paranoid = profilers::read_integer(host.root / "proc/sys/kernel/perf_event_paranoid");
+  const profilers::Probe counters = profilers::probe_counters(host.try_counter(), paranoid, environment);
+  return counters.verdict == profilers::ProbeVerdict::kAbsent ? profilers::counter_origin(counters)
+                                                              : "unavailable: this build reads no hardware counters";
+}
+
 std::size_t terminal_columns() {
   winsize size{};
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
@@ -47,6 +57,8 @@ Seams system_seams() {
     profilers::SystemProbeRunner runner(here);
     return profilers::measure_machine(here, runner, *clock, {budget_s});
   };
+  out.doctor_host = profilers::system_doctor_host;
+  out.counter_origin = [environment = out.environment] { return counter_origin(environment()); };
   out.plot = reports::gnuplot_runner();
   out.interrupt = std::make_shared<Interrupt>();
   out.run_self = [interrupt = out.interrupt](const std::vector<std::string>& args, double timeout_s) {

@@ -3,110 +3,71 @@
 #include "cli/exit_code.hpp"
 #include "operators/core/error.hpp"
 #include "profilers/machine_file.hpp"
-#include "reports/format.hpp"
+#include "profilers/probes.hpp"
 #include "reports/record_json.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <ostream>
 
 namespace attnprof::cli {
 namespace {
 
-/// One thing that measuring depends on.
-struct Finding {
-  std::string subject;
-  bool works = true;
-  std::string detail; ///< what is there, or why not and what helps
-};
+using profilers::Probe;
+using profilers::ProbeVerdict;
 
-std::string yes_no(const std::optional<bool>& value) {
-  return value ? (*value ? "yes" : "no") : std::string(reports::kAbsentText);
-}
-
-Finding cores(const profilers::Environment& here) {
-  std::string detail = fmt::format("{}: {} threads at once, on {} cores", here.cpu_model.value_or("unknown processor"),
-                                   here.cores, here.physical_cores);
-  if (here.quota_cores) {
-    detail += fmt::format(", CPU quota {}", reports::plain(here.quota_cores));
-  }
-  return {"threads", true,
-          detail + fmt::format("; SMT {}, virtual machine {}", yes_no(here.smt), yes_no(here.hypervisor))};
-}
-
-Finding clocks(const profilers::Environment& here) {
-  const bool steady = here.governor == "performance";
-  std::string detail = fmt::format("governor {}, turbo {}", here.governor.value_or("-"), yes_no(here.turbo));
-  if (!steady) {
-    detail += here.governor ? "; times vary less with the governor performance"
-                            : "; the system does not tell, so each sample measures the clock itself";
-  }
-  return {"cpu clock", steady, detail};
-}
-
-Finding timer(Context& context) {
-  const profilers::TimerQuality quality = profilers::probe_timer(*context.seams.clock);
-  return {"timer", quality.resolution_s.has_value(),
-          fmt::format("{}: step {}, a read costs {}", context.seams.clock->name(),
-                      reports::seconds(quality.resolution_s), reports::seconds(quality.overhead_s))};
-}
-
-Finding steal(Context& context) {
-  const bool told = context.seams.host->read().steal_s.has_value();
-  return {"steal time", told,
-          told ? "the hypervisor's time is recorded with each sample" : "not reported by this system (/proc/stat)"};
-}
-
-Finding memory(const profilers::Environment& here) {
-  return {"memory", here.memory_available_bytes.has_value(),
-          here.memory_available_bytes ? fmt::format("{} free for this process; larger cases are skipped",
-                                                    reports::capacity(*here.memory_available_bytes))
-                                      : "free memory is unknown, so cases that do not fit are not skipped"};
-}
-
-Finding build(const profilers::Environment& here) {
-  return {"build", !here.assertions,
-          here.assertions ? fmt::format("{} with assertions: times are those of a debug build", here.build_type)
-                          : fmt::format("{} {} by {}", here.version, here.build_type, here.compiler)};
-}
-
-Finding ceilings(Context& context, const profilers::Environment& here) {
+Probe ceilings(Context& context, const profilers::Environment& here) {
   const auto path = context.seams.machine_path(profilers::fingerprint(here));
   std::vector<std::string> warnings;
-  const bool known = path && profilers::load_machine(*path, profilers::fingerprint(here), warnings);
-  return {"ceilings", known,
-          known ? "measured on this machine with this build"
-                : "not measured yet; the first sweep does, or `attnprof machine measure`"};
+  if (path && profilers::load_machine(*path, profilers::fingerprint(here), warnings)) {
+    return {"ceilings", ProbeVerdict::kOk, "measured on this machine with this build", ""};
+  }
+  return {"ceilings", ProbeVerdict::kLimited,
+          warnings.empty() ? "not measured yet on this machine with this build" : warnings.front(),
+          "the first sweep measures them; `attnprof machine measure` takes more time for it"};
 }
 
-Finding device(Context& context, const char* name) {
+Probe device(Context& context, const char* name) {
   try {
-    return {std::string("device ") + name, true, context.seams.make_executor(name)->name()};
+    return {fmt::format("device {}", name), ProbeVerdict::kOk,
+            fmt::format("runs on {}", context.seams.make_executor(name)->name()), ""};
   } catch (const operators::Error& error) {
-    return {std::string("device ") + name, false, error.what()};
+    return {fmt::format("device {}", name), ProbeVerdict::kAbsent, error.what(), ""};
   }
+}
+
+std::vector<Probe> all_probes(Context& context) {
+  const profilers::Environment here = context.seams.environment();
+  std::vector<Probe> out =
+      profilers::run_probes(here, context.seams.doctor_host(), *context.seams.clock, *context.seams.host);
+  out.push_back(device(context, "cpu"));
+  out.push_back(device(context, "cuda"));
+  out.push_back(ceilings(context, here));
+  return out;
 }
 
 int doctor(const Arguments& arguments, Context& context) {
-  const profilers::Environment here = context.seams.environment();
-  const std::vector<Finding> findings = {cores(here),
-                                         clocks(here),
-                                         timer(context),
-                                         steal(context),
-                                         memory(here),
-                                         build(here),
-                                         ceilings(context, here),
-                                         device(context, "cpu"),
-                                         device(context, "cuda")};
+  const std::vector<Probe> probes = all_probes(context);
   if (arguments.given("--json")) {
     reports::Json document = reports::Json::array();
-    for (const Finding& finding : findings) {
-      document.push_back({{"name", finding.subject}, {"works", finding.works}, {"detail", finding.detail}});
+    for (const Probe& probe : probes) {
+      document.push_back({{"name", probe.name},
+                          {"verdict", profilers::name_of(probe.verdict)},
+                          {"reason", probe.reason},
+                          {"fix", probe.fix.empty() ? reports::Json() : reports::Json(probe.fix)}});
     }
     context.out << reports::json_text(document, 1) << '\n';
     return kExitOk;
   }
-  for (const Finding& finding : findings) {
-    context.out << fmt::format("{} {:12} {}\n", finding.works ? "ok" : "--", finding.subject, finding.detail);
+  std::size_t width = 0;
+  for (const Probe& probe : probes) {
+    width = std::max(width, probe.name.size());
+  }
+  for (const Probe& probe : probes) {
+    context.out << fmt::format("{:7} {:{}}  {}\n", profilers::name_of(probe.verdict), probe.name, width, probe.reason);
+    if (!probe.fix.empty()) {
+      context.out << fmt::format("{:{}}  -> {}\n", "", 8 + width, probe.fix);
+    }
   }
   return kExitOk;
 }

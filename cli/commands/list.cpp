@@ -4,6 +4,7 @@
 #include "operators/workload.hpp"
 #include "reports/hardware.hpp"
 #include "reports/record_json.hpp"
+#include "reports/schema.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -75,6 +76,16 @@ Json primitives(std::index_sequence<I...> /*alternatives*/) {
   return out;
 }
 
+Json counters() {
+  Json out = Json::array();
+  for (const reports::CaseColumn& column : reports::case_columns()) {
+    if (column.spec.origin == reports::Origin::kCounter && column.spec.type != reports::Type::kText) {
+      out.push_back({{"name", column.spec.name}, {"summary", column.spec.definition}, {"unit", column.spec.unit}});
+    }
+  }
+  return out;
+}
+
 Json hardware() {
   Json out = Json::array();
   for (const reports::Hardware& one : reports::known_hardware()) {
@@ -98,6 +109,8 @@ const std::vector<Section>& sections() {
        [](Context&) { return descriptors(operators::models(), "model"); }},
       {"ops", "primitive operations that every workload is made of",
        [](Context&) { return primitives(std::make_index_sequence<std::variant_size_v<operators::Primitive>>()); }},
+      {"counters", "columns that counters of the processor or the system fill (attnprof doctor says which work here)",
+       [](Context&) { return counters(); }},
       {"hardware", "data sheets for --hw, beside the measured ceilings of this machine",
        [](Context&) { return hardware(); }},
   };
