@@ -1,7 +1,7 @@
 // Tables for the terminal.
 #pragma once
-#include "profilers/machine.hpp"
 #include "profilers/record.hpp"
+#include "reports/verdict.hpp"
 
 #include <string>
 #include <vector>
@@ -17,14 +17,5 @@ std::string kernel_table(const profilers::Record& record);
 std::string result_table(const std::vector<profilers::Record>& records);
 /// The line of result_table for one record, for progress while a sweep runs.
 std::string result_line(const profilers::Record& record);
-
-/// What bounds what, in one sentence for a record: "Memory bandwidth bounds 62 % of the time of mha (softmax, copies);
-/// matrix products bound 31 %." Says so where nothing is known.
-std::string verdict_sentence(const profilers::Record& record);
-/// The same over several records: which cases are bound by what, and whether fewer FLOPs meant less time.
-std::string verdict_sentence(const std::vector<profilers::Record>& records);
-
-/// "heads=3 variant=mha" for each record: the parameters that differ among them (the whole id where only one differs).
-std::vector<std::string> short_names(const std::vector<profilers::Record>& records);
 
 } // namespace attnprof::reports

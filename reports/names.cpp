@@ -1,0 +1,116 @@
+// Short names of cases, from the parameters that tell them apart.
+#include "operators/workload.hpp"
+#include "reports/verdict.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <map>
+
+namespace attnprof::reports {
+namespace {
+
+using operators::Config;
+using operators::ParamKind;
+using operators::ParamSpec;
+using profilers::Record;
+
+/// Values that name themselves: "gqa", "fused"; others need their parameter.
+bool names_itself(const ParamSpec& param) {
+  static constexpr std::array<std::string_view, 9> kSelf = {"model", "layout", "variant", "phase", "grid",
+                                                            "dtype", "plan",   "device",  "phi"};
+  return std::find(kSelf.begin(), kSelf.end(), param.name) != kSelf.end();
+}
+
+/// "" where the value says nothing: absent, or a flag that is not set.
+std::string part(const ParamSpec& param, const Config& config) {
+  if (!config.has(param.name)) {
+    return {};
+  }
+  if (param.kind == ParamKind::kFlag) {
+    return config.flag(param.name) ? param.name : std::string();
+  }
+  const std::string value = operators::to_string(config.get(param.name));
+  if (param.name == "layout" && value == "op") {
+    return {};
+  }
+  return names_itself(param) ? value : fmt::format("{}={}", param.name, value);
+}
+
+std::string join_parts(const std::vector<const ParamSpec*>& params, const Config& config) {
+  std::vector<std::string> parts;
+  for (const ParamSpec* param : params) {
+    std::string text = part(*param, config);
+    if (!text.empty()) {
+      parts.push_back(std::move(text));
+    }
+  }
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+/// Splits the groups by one more parameter; false where that tells nothing apart.
+bool split(const std::vector<Record>& records, const ParamSpec& param, std::vector<std::size_t>& group_of) {
+  std::map<std::pair<std::size_t, std::string>, std::size_t> next;
+  std::vector<std::size_t> refined;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const std::pair key(group_of[i], operators::to_string(records[i].config.get(param.name)));
+    refined.push_back(next.emplace(key, next.size()).first->second);
+  }
+  const std::size_t before = group_of.empty() ? 0 : *std::max_element(group_of.begin(), group_of.end());
+  const bool tells_apart = next.size() > before + 1;
+  if (tells_apart) {
+    group_of = std::move(refined);
+  }
+  return tells_apart;
+}
+
+std::string workload_name(const Record& record) {
+  std::vector<const ParamSpec*> params;
+  for (const ParamSpec& param : operators::all_params()) {
+    if (param.name == "model" || param.name == "layout" || param.name == "variant") {
+      params.push_back(&param);
+    }
+  }
+  const std::string name = join_parts(params, record.config);
+  return name.empty() ? record.id : name;
+}
+
+} // namespace
+
+std::vector<std::string> short_names(const std::vector<Record>& records) {
+  std::vector<std::size_t> group_of(records.size(), 0);
+  std::vector<const ParamSpec*> telling;
+  for (const ParamSpec& param : operators::all_params()) {
+    // The workload is always told: a name such as "seq_len=196" alone would not say of what.
+    const bool is_workload = param.name == "model" || param.name == "layout" || param.name == "variant";
+    if (split(records, param, group_of) || is_workload) {
+      telling.push_back(&param);
+    }
+  }
+  std::vector<std::string> out;
+  for (const Record& record : records) {
+    const std::string name = join_parts(telling, record.config);
+    out.push_back(name.empty() ? record.id : name);
+  }
+  return out;
+}
+
+std::string short_name(const Record& record) {
+  static constexpr std::array<std::string_view, 9> kSizes = {"phase", "batch", "seq_len", "past_len", "grid",
+                                                             "dim",   "heads", "depth",   "plan"};
+  std::string out = workload_name(record);
+  for (const ParamSpec& param : operators::all_params()) {
+    const bool is_size = std::find(kSizes.begin(), kSizes.end(), param.name) != kSizes.end();
+    const bool is_grid_too = param.name == "seq_len" && record.config.has("grid");
+    const bool is_unusual = param.name == "causal" || (param.name == "dtype" && record.config.has("dtype") &&
+                                                       record.config.get("dtype") != param.fallback);
+    if ((is_size && !is_grid_too) || is_unusual) {
+      const std::string text = part(param, record.config);
+      const bool is_plain = text == "prefill" || text == "batch=1" || text == "depth=1";
+      out += text.empty() || is_plain ? "" : " " + text;
+    }
+  }
+  return out;
+}
+
+} // namespace attnprof::reports

@@ -1,0 +1,40 @@
+// What the figures say, in plain words.
+#pragma once
+#include "profilers/record.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attnprof::reports {
+
+/// What bounds what, in one sentence for a record: "Memory bandwidth bounds 62 % of the time of mha (softmax, copies);
+/// matrix products bound 31 %." Says so where nothing is known.
+std::string verdict_sentence(const profilers::Record& record);
+
+/// The same over several records: which cases are bound by what, whether fewer FLOPs meant less time, and how many
+/// cases did not run. For a single record, its own sentence.
+std::string verdict_sentence(const std::vector<profilers::Record>& records);
+
+/// Pairs of cases that can be ranked against each other: same device, threads, dtype, cache policy and number of items,
+/// FLOPs that differ by more than 1 %, and times whose intervals do not overlap (BUG-198).
+struct FlopsAgainstTime {
+  std::size_t pairs = 0;
+  std::size_t agreeing = 0; ///< where fewer FLOPs took less time
+  /// The pair that contradicts most: indices of the case with fewer FLOPs and of the faster one.
+  std::optional<std::pair<std::size_t, std::size_t>> worst;
+};
+FlopsAgainstTime flops_against_time(const std::vector<profilers::Record>& records);
+
+/// "gqa standard seq_len=196": the parameters that tell the records apart, for each record; parameters that follow from
+/// those named before are left out. Where nothing differs, the name of the workload.
+std::vector<std::string> short_names(const std::vector<profilers::Record>& records);
+/// The same for a record by itself: the workload, its size and whatever is not usual.
+std::string short_name(const profilers::Record& record);
+
+/// "memory L2", "compute", "memory? L2" where the next bound is near; "-" where it is unknown.
+std::string bound_text(const std::string& bound, bool ambiguous, const std::string& level);
+std::string bound_text(const profilers::RoofVerdict& roof);
+
+} // namespace attnprof::reports
