@@ -130,7 +130,7 @@ TEST_CASE("samples that move together do not fake precision") {
   double ordered = 0;
   double shuffled = 0;
   int held = 0;
-  for (unsigned seed = 0; seed < 100; ++seed) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
     Samples samples = correlated_samples(400, 10, 1, 0.9, seed);
     const auto interval = *bootstrap_median_interval(samples);
     ordered += interval.half_width();
@@ -141,7 +141,7 @@ TEST_CASE("samples that move together do not fake precision") {
     shuffled += bootstrap_median_interval(samples)->half_width();
   }
   CHECK(ordered > 2 * shuffled);
-  CHECK(held >= 80); // nominally 95; a bootstrap of single samples holds about 35
+  CHECK(held >= 40); // nominally 47; a bootstrap of single samples holds about 18
 }
 
 TEST_CASE("drift by quarters (BUG-152)") {
