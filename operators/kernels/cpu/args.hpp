@@ -2,8 +2,8 @@
 #include "operators/core/op.hpp"
 
 // What the planners (kernels/cpu/*.cpp) hand to the kernels (kernels/cpu/isa/*.cpp, compiled once per instruction set):
-// plain values and pointers only. A kernel source must not use inline functions of other headers, because the linker keeps
-// one copy of them and that copy could be the one compiled for a wider instruction set than the processor has.
+// plain values and pointers only. A kernel source must not use inline functions of other headers, because the linker
+// keeps one copy of them and that copy could be the one compiled for a wider instruction set than the processor has.
 namespace attnprof::operators::cpu {
 
 inline constexpr int kMaxRank = 8;
@@ -59,38 +59,48 @@ struct RowsArgs {
   bool stream = false;             ///< output larger than the last-level cache: bypass it
 };
 
-/// c = steps(a b), batch by batch. b is read in place, or from panels: [columns / tile_columns][k][tile_columns], zero padded.
+/// c = steps(a b), batch by batch. b is read in place, or from panels: [columns / tile_columns][k][tile_columns], zero
+/// padded.
 struct MatMulArgs {
   Nest nest;
   std::int64_t m = 0, n = 0, k = 0;
-  Operand a, b, c;
+  Operand a, b, c; ///< rows and columns of a: m, k; of b: k, n; of c: m, n
   bool b_panels = false;
   StepList steps;
   int row_shares = 1, column_shares = 1; ///< their product is the number of shares
-  std::int64_t block_rows = 0;           ///< rows of c that stay in the second-level cache
-  std::int64_t block_columns = 0;        ///< columns of b packed at a time
+  std::int64_t block_rows = 0;           ///< rows of a and c that stay in the second-level cache
+  std::int64_t block_columns = 0;        ///< columns of b handled at a time
   std::int64_t block_k = 0;
+  bool a_copied = false; ///< a is brought to plain f32 rows block by block
   std::byte* scratch = nullptr;
-  std::int64_t scratch_stride = 0;
+  std::int64_t scratch_stride = 0; ///< bytes between shares
+  /// Where a share keeps, from the start of its scratch in bytes: rows of a, panels of b, a panel widened to f32, rows
+  /// of c.
+  std::int64_t a_at = 0, b_at = 0, panel_at = 0, c_at = 0;
 };
 
-/// The fused core. Rows of queries are flattened over nest (batch, kv_head), group member and tile of queries.
+/// The fused core. Tiles of queries are flattened over batch, kv_head, group member and tile; nest is batch, kv_head,
+/// group.
 struct AttentionArgs {
-  std::int64_t batch = 0, kv_heads = 0, group = 0, n_q = 0, n_k = 0, qk_dim = 0, v_dim = 0;
-  Operand q, k, v, y, bias; ///< outer: batch, kv_head, group (q, y, bias); row: query or key; column: width or key
+  Nest nest;
+  std::int64_t group = 0, n_q = 0, n_k = 0, qk_dim = 0, v_dim = 0;
+  Operand q, k, v, y, bias; ///< row: query (q, y, bias) or key (k, v); column: width or key (bias)
   float scale = 1.0F;
   std::int64_t tile_queries = 0, tile_keys = 0;
-  const RowRange* row_keys = nullptr;  ///< [n_q] keys each query attends to
-  const RowRange* tile_ranges = nullptr; ///< [tiles of queries] keys each tile visits
+  const RowRange* row_keys = nullptr;        ///< [n_q] keys each query attends to
+  const RowRange* tile_ranges = nullptr;     ///< [tiles of queries] keys each tile visits
   const std::int64_t* share_begin = nullptr; ///< [shares + 1] first flat tile of each share
+  RowRange visited;                          ///< decode: keys that any query visits
   std::byte* scratch = nullptr;
-  std::int64_t scratch_stride = 0;
-  std::int64_t splits = 0; ///< decode: pieces of the key range per (batch, kv_head)
-  std::byte* partials = nullptr;
+  std::int64_t scratch_stride = 0; ///< bytes between shares
+  /// Where a share keeps, from the start of its scratch in bytes: rows of q, keys, values, scores, sums, row state;
+  /// decode: partial results.
+  std::int64_t q_at = 0, k_at = 0, v_at = 0, scores_at = 0, sums_at = 0, state_at = 0, partial_at = 0;
 };
 
 struct DepthwiseArgs {
-  std::int64_t batch = 0, height = 0, width = 0, out_height = 0, out_width = 0, channels = 0, kernel_h = 0, kernel_w = 0;
+  std::int64_t batch = 0, height = 0, width = 0, out_height = 0, out_width = 0, channels = 0, kernel_h = 0,
+               kernel_w = 0;
   std::int64_t stride = 1, pad = 0;
   std::int64_t x_stride[4] = {}, y_stride[4] = {}; ///< batch, row, column, channel
   std::byte* x = nullptr;

@@ -136,7 +136,8 @@ void copy_transposed(const RowsArgs& args, int share, int shares) {
   if (args.x.bf16) {
     args.y.bf16 ? transpose_typed<Bf16, Bf16>(args, share, shares) : transpose_typed<Bf16, float>(args, share, shares);
   } else {
-    args.y.bf16 ? transpose_typed<float, Bf16>(args, share, shares) : transpose_typed<float, float>(args, share, shares);
+    args.y.bf16 ? transpose_typed<float, Bf16>(args, share, shares)
+                : transpose_typed<float, float>(args, share, shares);
   }
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 #include "operators/kernels/cpu/args.hpp"
 
-// The kernels of one instruction set. Each does share `share` of `shares`; phases are separated by a barrier of all shares.
+// The kernels of one instruction set. Each does share `share` of `shares`; phases are separated by a barrier of all
+// shares.
 namespace attnprof::operators::ATTNPROF_ISA {
 
 void softmax(const cpu::RowsArgs& args, int share, int shares);

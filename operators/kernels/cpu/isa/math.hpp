@@ -1,10 +1,12 @@
 #pragma once
 #include "operators/kernels/cpu/isa/vec.hpp"
 
-// Vector functions. Errors stated in units in the last place were measured over the whole range (tests/unit/cpu_math_test).
+// Vector functions. Errors stated in units in the last place were measured over the whole range
+// (tests/unit/cpu_math_test).
 namespace attnprof::operators::ATTNPROF_ISA {
 
-/// x = n ln 2 + f with |f| <= ln 2 / 2: exp(f) by a minimax polynomial (relative error 3e-9), n in the low bits of `shifted`.
+/// x = n ln 2 + f with |f| <= ln 2 / 2: exp(f) by a minimax polynomial (relative error 3e-9), n in the low bits of
+/// `shifted`.
 struct ReducedExp {
   Vec shifted;
   Vec value;
@@ -45,7 +47,9 @@ ATTNPROF_INLINE Vec sigmoid(Vec x) {
   const Vec e = exp_nonpositive(-abs(x));
   return (x < 0.0F ? e : broadcast(1.0F)) / (e + 1.0F);
 }
-ATTNPROF_INLINE Vec silu(Vec x) { return x * sigmoid(x); }
+ATTNPROF_INLINE Vec silu(Vec x) {
+  return x * sigmoid(x);
+}
 
 /// Rational minimax approximation z P(z^2) / Q(z^2), relative error 2e-8; 1 from |z| = 3.92 on, where erf rounds to it.
 ATTNPROF_INLINE Vec erf(Vec x) {
@@ -61,9 +65,13 @@ ATTNPROF_INLINE Vec erf(Vec x) {
   q = fma(q, s, broadcast(0.11409609035F));
   q = fma(q, s, broadcast(0.5020490769F));
   q = fma(q, s, broadcast(1.0F));
-  return min(broadcast(1.0F), max(broadcast(-1.0F), z * p / q));
+  const Vec inside = min(broadcast(1.0F), max(broadcast(-1.0F), z * p / q));
+  const IntVec sign = as_int(x) & IntVec(UintVec{} + 0x80000000U);
+  return abs(x) >= 3.92F ? as_float(sign | 0x3f800000) : inside;
 }
 /// The erf form, as in Hendrycks and Gimpel 2016.
-ATTNPROF_INLINE Vec gelu(Vec x) { return 0.5F * x * (1.0F + erf(x * 0.70710678F)); }
+ATTNPROF_INLINE Vec gelu(Vec x) {
+  return 0.5F * x * (1.0F + erf(x * 0.70710678F));
+}
 
 } // namespace attnprof::operators::ATTNPROF_ISA

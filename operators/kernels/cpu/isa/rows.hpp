@@ -56,7 +56,9 @@ ATTNPROF_INLINE const std::byte* element(const Operand& operand, Index offset) {
 ATTNPROF_INLINE std::byte* element_to_write(const Operand& operand, Index offset) {
   return operand.data + offset * (operand.bf16 ? 2 : 4);
 }
-ATTNPROF_INLINE bool is_plain(const Operand& operand) { return !operand.bf16 && operand.column == 1; }
+ATTNPROF_INLINE bool is_plain(const Operand& operand) {
+  return !operand.bf16 && operand.column == 1;
+}
 
 template <class T>
 ATTNPROF_INLINE void gather(const T* from, Index stride, Index n, float* to) {
@@ -143,63 +145,8 @@ ATTNPROF_INLINE void map_rows(const float* x, const float* z, float* y, Index n,
   }
 }
 
-/// Entries [begin, end) of the row that starts at `column` are kept, the others become -inf.
-ATTNPROF_INLINE void fill_mask(const float* x, float* y, Index n, Index column, RowRange keep) {
-  const Index begin = least(most(keep.begin - column, 0), n);
-  const Index end = least(most(keep.end - column, begin), n);
-  for (Index i = 0; i < begin; ++i) {
-    y[i] = -__builtin_inff();
-  }
-  if (x != y) {
-    gather(x + begin, 1, end - begin, y + begin);
-  }
-  for (Index i = end; i < n; ++i) {
-    y[i] = -__builtin_inff();
-  }
-}
-
-/// One step on n <= kBlock elements. `operand` is the step's first operand element of this row segment.
-static inline void apply_step(const StepArgs& step, const float* x, float* y, Index n, const std::byte* operand, Index row,
-                       Index column) {
-  alignas(64) float scratch[kBlock];
-  switch (step.fn) {
-  case StepFn::kScale: map_row(x, y, n, [&](Vec v) { return v * step.value; }); break;
-  case StepFn::kAdd: {
-    const float* z = read_row(step.operand, operand, n, scratch);
-    map_rows(x, z, y, n, [](Vec a, Vec b) { return a + b; });
-    break;
-  }
-  case StepFn::kMul: {
-    const float* z = read_row(step.operand, operand, n, scratch);
-    map_rows(x, z, y, n, [](Vec a, Vec b) { return a * b; });
-    break;
-  }
-  // max returns its second operand where one is NaN, so NaN passes.
-  case StepFn::kRelu: map_row(x, y, n, [](Vec v) { return max(zero(), v); }); break;
-  case StepFn::kGelu: map_row(x, y, n, [](Vec v) { return gelu(v); }); break;
-  case StepFn::kSilu: map_row(x, y, n, [](Vec v) { return silu(v); }); break;
-  case StepFn::kSigmoid: map_row(x, y, n, [](Vec v) { return sigmoid(v); }); break;
-  case StepFn::kMaskFill: fill_mask(x, y, n, column, step.ranges[row % step.queries]); break;
-  }
-}
-
 /// All steps on columns [column, column + n) of a row, block by block: x to y (which may be x).
-static inline void apply_steps(const StepList& list, const Nest& nest, const Position& at, Index row, Index column, Index n,
-                        const float* x, float* y) {
-  for (Index begin = 0; begin < n; begin += kBlock) {
-    const Index length = least(kBlock, n - begin);
-    const float* source = x + begin;
-    for (int s = 0; s < list.count; ++s) {
-      const StepArgs& step = list.steps[s];
-      const std::byte* operand = nullptr;
-      if (step.operand.data != nullptr) {
-        const Operand& o = step.operand;
-        operand = element(o, outer_offset(o, nest, at) + row * o.row + (column + begin) * o.column);
-      }
-      apply_step(step, source, y + begin, length, operand, row, column + begin);
-      source = y + begin;
-    }
-  }
-}
+void apply_steps(const StepList& list, const Nest& nest, const Position& at, Index row, Index column, Index n,
+                 const float* x, float* y);
 
 } // namespace attnprof::operators::ATTNPROF_ISA

@@ -2,15 +2,19 @@
 #include <cstddef>
 #include <cstdint>
 #if defined(__SSE2__)
+// g++ 12 warns of its own header: _mm512_undefined_ps is undefined on purpose.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
+#pragma GCC diagnostic pop
 #endif
 
 #ifndef ATTNPROF_ISA
 #error "sources under isa/ are compiled through attnprof_add_isa_sources, once per instruction set"
 #endif
 
-// One vector type per instruction set, so that one kernel source serves all. Everything here is internal to its translation
-// unit (static), hence compiled for its instruction set and never shared with another.
+// One vector type per instruction set, so that one kernel source serves all. Everything here is internal to its
+// translation unit (static), hence compiled for its instruction set and never shared with another.
 namespace attnprof::operators::ATTNPROF_ISA {
 
 #if defined(__AVX512F__)
@@ -38,16 +42,34 @@ using Bf16 = std::uint16_t;
 
 #define ATTNPROF_INLINE [[gnu::always_inline]] static inline
 
-ATTNPROF_INLINE Index least(Index a, Index b) { return a < b ? a : b; }
-ATTNPROF_INLINE Index most(Index a, Index b) { return a > b ? a : b; }
-ATTNPROF_INLINE Index rounded_up(Index value, Index step) { return (value + step - 1) / step * step; }
+ATTNPROF_INLINE Index least(Index a, Index b) {
+  return a < b ? a : b;
+}
+ATTNPROF_INLINE Index most(Index a, Index b) {
+  return a > b ? a : b;
+}
+ATTNPROF_INLINE Index rounded_up(Index value, Index step) {
+  return (value + step - 1) / step * step;
+}
 
-ATTNPROF_INLINE Vec broadcast(float x) { return Vec{} + x; }
-ATTNPROF_INLINE Vec zero() { return Vec{}; }
-ATTNPROF_INLINE IntVec as_int(Vec x) { return reinterpret_cast<IntVec>(x); }
-ATTNPROF_INLINE UintVec as_uint(Vec x) { return reinterpret_cast<UintVec>(x); }
-ATTNPROF_INLINE Vec as_float(IntVec x) { return reinterpret_cast<Vec>(x); }
-ATTNPROF_INLINE Vec as_float(UintVec x) { return reinterpret_cast<Vec>(x); }
+ATTNPROF_INLINE Vec broadcast(float x) {
+  return Vec{} + x;
+}
+ATTNPROF_INLINE Vec zero() {
+  return Vec{};
+}
+ATTNPROF_INLINE IntVec as_int(Vec x) {
+  return reinterpret_cast<IntVec>(x);
+}
+ATTNPROF_INLINE UintVec as_uint(Vec x) {
+  return reinterpret_cast<UintVec>(x);
+}
+ATTNPROF_INLINE Vec as_float(IntVec x) {
+  return reinterpret_cast<Vec>(x);
+}
+ATTNPROF_INLINE Vec as_float(UintVec x) {
+  return reinterpret_cast<Vec>(x);
+}
 
 /// 0, 1, 2 ...
 ATTNPROF_INLINE IntVec iota() {
@@ -68,7 +90,9 @@ ATTNPROF_INLINE Vec fma(Vec a, Vec b, Vec c) {
 #endif
 }
 /// c - a * b
-ATTNPROF_INLINE Vec fnma(Vec a, Vec b, Vec c) { return fma(-a, b, c); }
+ATTNPROF_INLINE Vec fnma(Vec a, Vec b, Vec c) {
+  return fma(-a, b, c);
+}
 
 /// As the machine does it: b where either is NaN.
 ATTNPROF_INLINE Vec max(Vec a, Vec b) {
@@ -93,13 +117,21 @@ ATTNPROF_INLINE Vec min(Vec a, Vec b) {
   return a < b ? a : b;
 #endif
 }
-ATTNPROF_INLINE Vec abs(Vec x) { return as_float(as_int(x) & 0x7fffffff); }
+ATTNPROF_INLINE Vec abs(Vec x) {
+  return as_float(as_int(x) & 0x7fffffff);
+}
 
-ATTNPROF_INLINE Vec load(const float* p) { return *reinterpret_cast<const VecUnaligned*>(p); }
-ATTNPROF_INLINE void store(float* p, Vec x) { *reinterpret_cast<VecUnaligned*>(p) = x; }
+ATTNPROF_INLINE Vec load(const float* p) {
+  return *reinterpret_cast<const VecUnaligned*>(p);
+}
+ATTNPROF_INLINE void store(float* p, Vec x) {
+  *reinterpret_cast<VecUnaligned*>(p) = x;
+}
 
 #if defined(__AVX512F__)
-ATTNPROF_INLINE __mmask16 first_lanes(Index n) { return static_cast<__mmask16>((1U << n) - 1U); }
+ATTNPROF_INLINE __mmask16 first_lanes(Index n) {
+  return static_cast<__mmask16>((1U << n) - 1U);
+}
 #elif defined(__AVX2__)
 ATTNPROF_INLINE __m256i first_lanes(Index n) {
   alignas(32) static constexpr std::int32_t kBits[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -164,7 +196,9 @@ ATTNPROF_INLINE void fence_streams() {
 #endif
 }
 
-ATTNPROF_INLINE Vec from_bf16(HalfVec bits) { return as_float(__builtin_convertvector(bits, UintVec) << 16); }
+ATTNPROF_INLINE Vec from_bf16(HalfVec bits) {
+  return as_float(__builtin_convertvector(bits, UintVec) << 16);
+}
 /// Nearest, ties to even; NaN stays NaN.
 ATTNPROF_INLINE HalfVec to_bf16(Vec x) {
   const UintVec bits = as_uint(x);
@@ -172,14 +206,20 @@ ATTNPROF_INLINE HalfVec to_bf16(Vec x) {
   const UintVec kept = x == x ? rounded : bits | 0x400000U;
   return __builtin_convertvector(kept >> 16, HalfVec);
 }
-ATTNPROF_INLINE float from_bf16(Bf16 bits) { return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16); }
+ATTNPROF_INLINE float from_bf16(Bf16 bits) {
+  return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
+}
 ATTNPROF_INLINE Bf16 to_bf16(float x) {
   const auto bits = __builtin_bit_cast(std::uint32_t, x);
   const std::uint32_t kept = x == x ? bits + 0x7fffU + ((bits >> 16) & 1U) : bits | 0x400000U;
   return static_cast<Bf16>(kept >> 16);
 }
-ATTNPROF_INLINE Vec load(const Bf16* p) { return from_bf16(HalfVec(*reinterpret_cast<const HalfVecUnaligned*>(p))); }
-ATTNPROF_INLINE void store(Bf16* p, Vec x) { *reinterpret_cast<HalfVecUnaligned*>(p) = to_bf16(x); }
+ATTNPROF_INLINE Vec load(const Bf16* p) {
+  return from_bf16(HalfVec(*reinterpret_cast<const HalfVecUnaligned*>(p)));
+}
+ATTNPROF_INLINE void store(Bf16* p, Vec x) {
+  *reinterpret_cast<HalfVecUnaligned*>(p) = to_bf16(x);
+}
 ATTNPROF_INLINE Vec load_first(const Bf16* p, Index n) {
   HalfVec out{};
   for (Index i = 0; i < n; ++i) {
@@ -193,10 +233,18 @@ ATTNPROF_INLINE void store_first(Bf16* p, Vec x, Index n) {
     p[i] = bits[i];
   }
 }
-ATTNPROF_INLINE float load_one(const float* p) { return *p; }
-ATTNPROF_INLINE float load_one(const Bf16* p) { return from_bf16(*p); }
-ATTNPROF_INLINE void store_one(float* p, float x) { *p = x; }
-ATTNPROF_INLINE void store_one(Bf16* p, float x) { *p = to_bf16(x); }
+ATTNPROF_INLINE float load_one(const float* p) {
+  return *p;
+}
+ATTNPROF_INLINE float load_one(const Bf16* p) {
+  return from_bf16(*p);
+}
+ATTNPROF_INLINE void store_one(float* p, float x) {
+  *p = x;
+}
+ATTNPROF_INLINE void store_one(Bf16* p, float x) {
+  *p = to_bf16(x);
+}
 
 template <class T>
 ATTNPROF_INLINE Vec load_upto(const T* p, Index n) {
@@ -212,7 +260,9 @@ ATTNPROF_INLINE void store_upto(T* p, Vec x, Index n) {
 }
 
 /// Lanes at or past n replaced by `other`.
-ATTNPROF_INLINE Vec keep_first(Vec x, Index n, Vec other) { return iota() < static_cast<std::int32_t>(n) ? x : other; }
+ATTNPROF_INLINE Vec keep_first(Vec x, Index n, Vec other) {
+  return iota() < static_cast<std::int32_t>(n) ? x : other;
+}
 
 ATTNPROF_INLINE float sum_of(Vec x) {
 #if defined(__AVX512F__)

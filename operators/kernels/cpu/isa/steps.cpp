@@ -1,0 +1,66 @@
+#include "operators/kernels/cpu/isa/rows.hpp"
+
+namespace attnprof::operators::ATTNPROF_ISA {
+namespace {
+
+/// Entries [begin, end) of the row that starts at `column` are kept, the others become -inf.
+ATTNPROF_INLINE void fill_mask(const float* x, float* y, Index n, Index column, RowRange keep) {
+  const Index begin = least(most(keep.begin - column, 0), n);
+  const Index end = least(most(keep.end - column, begin), n);
+  for (Index i = 0; i < begin; ++i) {
+    y[i] = -__builtin_inff();
+  }
+  if (x != y) {
+    gather(x + begin, 1, end - begin, y + begin);
+  }
+  for (Index i = end; i < n; ++i) {
+    y[i] = -__builtin_inff();
+  }
+}
+
+/// One step on n <= kBlock elements. `operand` is the step's first operand element of this row segment.
+void apply_step(const StepArgs& step, const float* x, float* y, Index n, const std::byte* operand, Index row,
+                Index column) {
+  alignas(64) float scratch[kBlock];
+  switch (step.fn) {
+  case StepFn::kScale: map_row(x, y, n, [&](Vec v) { return v * step.value; }); break;
+  case StepFn::kAdd: {
+    const float* z = read_row(step.operand, operand, n, scratch);
+    map_rows(x, z, y, n, [](Vec a, Vec b) { return a + b; });
+    break;
+  }
+  case StepFn::kMul: {
+    const float* z = read_row(step.operand, operand, n, scratch);
+    map_rows(x, z, y, n, [](Vec a, Vec b) { return a * b; });
+    break;
+  }
+  // max returns its second operand where one is NaN, so NaN passes.
+  case StepFn::kRelu: map_row(x, y, n, [](Vec v) { return max(zero(), v); }); break;
+  case StepFn::kGelu: map_row(x, y, n, [](Vec v) { return gelu(v); }); break;
+  case StepFn::kSilu: map_row(x, y, n, [](Vec v) { return silu(v); }); break;
+  case StepFn::kSigmoid: map_row(x, y, n, [](Vec v) { return sigmoid(v); }); break;
+  case StepFn::kMaskFill: fill_mask(x, y, n, column, step.ranges[row % step.queries]); break;
+  }
+}
+
+} // namespace
+
+void apply_steps(const StepList& list, const Nest& nest, const Position& at, Index row, Index column, Index n,
+                 const float* x, float* y) {
+  for (Index begin = 0; begin < n; begin += kBlock) {
+    const Index length = least(kBlock, n - begin);
+    const float* source = x + begin;
+    for (int s = 0; s < list.count; ++s) {
+      const StepArgs& step = list.steps[s];
+      const std::byte* operand = nullptr;
+      if (step.operand.data != nullptr) {
+        const Operand& o = step.operand;
+        operand = element(o, outer_offset(o, nest, at) + row * o.row + (column + begin) * o.column);
+      }
+      apply_step(step, source, y + begin, length, operand, row, column + begin);
+      source = y + begin;
+    }
+  }
+}
+
+} // namespace attnprof::operators::ATTNPROF_ISA

@@ -1,0 +1,33 @@
+#include "operators/kernels/cpu/isa/entries.hpp"
+#include "operators/kernels/cpu/isa/vec.hpp"
+#include "operators/kernels/cpu/kernel_table.hpp"
+
+#define ATTNPROF_TEXT_OF(x) #x
+#define ATTNPROF_NAME_OF(x) ATTNPROF_TEXT_OF(x)
+
+namespace attnprof::operators::ATTNPROF_ISA {
+
+const cpu::KernelTable& kernel_table() {
+  static constexpr cpu::KernelTable kTable{ATTNPROF_NAME_OF(ATTNPROF_ISA),
+                                           kLanes,
+                                           kTileRows,
+                                           kTileColumns,
+                                           softmax,
+                                           layernorm,
+                                           pointwise,
+                                           rope,
+                                           copy_rows,
+                                           copy_transposed,
+                                           matmul,
+                                           matvec,
+                                           attention,
+                                           attention_decode,
+                                           depthwise,
+                                           map_exp,
+                                           map_exp_nonpositive,
+                                           map_erf,
+                                           map_sigmoid};
+  return kTable;
+}
+
+} // namespace attnprof::operators::ATTNPROF_ISA
