@@ -77,15 +77,25 @@ std::string workload_name(const Record& record) {
 
 } // namespace
 
-std::vector<std::string> short_names(const std::vector<Record>& records) {
+std::vector<std::string> telling_params(const std::vector<Record>& records) {
   std::vector<std::size_t> group_of(records.size(), 0);
-  std::vector<const ParamSpec*> telling;
+  std::vector<std::string> out;
   for (const ParamSpec& param : operators::all_params()) {
     // The workload is always told: a name such as "seq_len=196" alone would not say of what.
     const bool is_workload = param.name == "model" || param.name == "layout" || param.name == "variant";
-    if (split(records, param, group_of) || is_workload) {
-      telling.push_back(&param);
+    const bool is_set = std::any_of(records.begin(), records.end(),
+                                    [&](const Record& record) { return record.config.has(param.name); });
+    if (split(records, param, group_of) || (is_workload && is_set)) {
+      out.push_back(param.name);
     }
+  }
+  return out;
+}
+
+std::vector<std::string> short_names(const std::vector<Record>& records) {
+  std::vector<const ParamSpec*> telling;
+  for (const std::string& name : telling_params(records)) {
+    telling.push_back(&operators::find_param(name));
   }
   std::vector<std::string> out;
   for (const Record& record : records) {

@@ -30,6 +30,8 @@ FlopsAgainstTime flops_against_time(const std::vector<profilers::Record>& record
 /// "gqa standard seq_len=196": the parameters that tell the records apart, for each record; parameters that follow from
 /// those named before are left out. Where nothing differs, the name of the workload.
 std::vector<std::string> short_names(const std::vector<profilers::Record>& records);
+/// Those parameters, in printing order; the workload (model, layout, variant) is always among them where it is set.
+std::vector<std::string> telling_params(const std::vector<profilers::Record>& records);
 /// The same for a record by itself: the workload, its size and whatever is not usual.
 std::string short_name(const profilers::Record& record);
 

@@ -1,0 +1,22 @@
+# cmake -DFOLDER=reports/assets -DOUT=report_assets.cpp -P assets_embed.cmake
+# Raw string literals hold the files byte by byte; their delimiter occurs in none of them.
+function(read_asset name out)
+  file(READ "${FOLDER}/${name}" text)
+  if(text MATCHES "\\)attnprof\"")
+    message(FATAL_ERROR "${name} holds the end of a raw string literal")
+  endif()
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+read_asset(report.html html)
+read_asset(report.css css)
+set(parts "// Generated from reports/assets. Do not edit.\n#include \"reports/assets.hpp\"\n\nnamespace attnprof::reports {\n\n")
+string(APPEND parts "std::string_view report_template() { return R\"attnprof(${html})attnprof\"; }\n")
+string(APPEND parts "std::string_view report_style() { return R\"attnprof(${css})attnprof\"; }\n")
+set(scripts "")
+foreach(name charts.js report.js tables.js)
+  read_asset(${name} text)
+  string(APPEND scripts "\n    R\"attnprof(${text})attnprof\"")
+endforeach()
+string(APPEND parts "std::string_view report_script() {\n  return${scripts};\n}\n\n} // namespace attnprof::reports\n")
+file(WRITE "${OUT}" "${parts}")

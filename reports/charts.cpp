@@ -1,0 +1,139 @@
+#include "reports/charts.hpp"
+
+#include "reports/columns.hpp"
+#include "reports/derive.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+namespace attnprof::reports {
+namespace {
+
+using profilers::Record;
+
+/// Grows a range of positive numbers.
+void include(Range& range, double value) {
+  if (!(value > 0.0) || !std::isfinite(value)) {
+    return;
+  }
+  range.low = range.low > 0.0 ? std::min(range.low, value) : value;
+  range.high = std::max(range.high, value);
+}
+
+void pad(Range& range, double factor) {
+  range.low /= factor;
+  range.high *= factor;
+}
+
+/// Why a case cannot be drawn over its FLOPs; empty where it can.
+std::string obstacle(const Record& record) {
+  if (record.status != profilers::Status::kOk) {
+    return fmt::format("{}: {}", name_of(record.status), record.reason);
+  }
+  if (!record.totals || !record.measured || !record.measured->time_median_s) {
+    return "not measured";
+  }
+  if (!(*record.measured->time_median_s > 0.0)) {
+    return "the time is 0";
+  }
+  return record.totals->work.flops() > 0 ? "" : "0 FLOPs";
+}
+
+std::vector<RoofSet> roof_sets(const ResultSet& results) {
+  if (!results.machine) {
+    return {};
+  }
+  std::map<std::pair<std::string, int>, std::size_t> cases;
+  for (const Record& record : results.records) {
+    if (record.status == profilers::Status::kOk) {
+      const auto* dtype = std::get_if<std::string>(&record.config.get("dtype"));
+      ++cases[{dtype == nullptr ? "f32" : *dtype, roof_threads(*results.machine, record)}];
+    }
+  }
+  std::vector<RoofSet> out;
+  for (const auto& [key, count] : cases) {
+    out.push_back({key.first, key.second, count, roofs_at(*results.machine, key.first, key.second)});
+  }
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.cases > b.cases; });
+  return out;
+}
+
+/// Ridges: where each bandwidth meets the highest peak.
+void include_roofs(RooflineChart& chart) {
+  for (const RoofSet& set : chart.roofs) {
+    for (const auto* peak : {&set.roofs.matrix, &set.roofs.vector}) {
+      if (!*peak) {
+        continue;
+      }
+      include(chart.y, (*peak)->per_s);
+      for (const MemoryRoof& level : set.roofs.memory) {
+        include(chart.x, (*peak)->per_s / level.bytes_per_s);
+      }
+    }
+  }
+}
+
+} // namespace
+
+std::string series_name(const Record& record) {
+  for (const char* name : {"model", "variant", "layout"}) {
+    const std::string value = operators::to_string(record.config.get(name));
+    if (!value.empty()) {
+      return value;
+    }
+  }
+  return "case";
+}
+
+RooflineChart roofline_chart(const ResultSet& results) {
+  RooflineChart chart;
+  for (std::size_t i = 0; i < results.records.size(); ++i) {
+    const Record& record = results.records[i];
+    std::string reason = obstacle(record);
+    if (reason.empty() && record.totals->bytes_read + record.totals->bytes_written <= 0) {
+      reason = "0 bytes";
+    }
+    if (!reason.empty()) {
+      chart.not_drawn.push_back({i, std::move(reason)});
+      continue;
+    }
+    const auto flops = static_cast<double>(record.totals->work.flops().value());
+    const auto bytes = static_cast<double>((record.totals->bytes_read + record.totals->bytes_written).value());
+    chart.points.push_back({i, flops / bytes, flops / *record.measured->time_median_s});
+    include(chart.x, chart.points.back().x);
+    include(chart.y, chart.points.back().y);
+  }
+  chart.roofs = roof_sets(results);
+  include_roofs(chart);
+  pad(chart.x, 4.0);
+  pad(chart.y, 3.0);
+  return chart;
+}
+
+ThroughputChart throughput_chart(const ResultSet& results) {
+  ThroughputChart chart;
+  for (std::size_t i = 0; i < results.records.size(); ++i) {
+    const Record& record = results.records[i];
+    const Items items = items_of(record);
+    std::string reason = obstacle(record);
+    if (reason.empty() && !(items.count.value_or(0.0) > 0.0)) {
+      reason = "the number of items is unknown";
+    }
+    if (!reason.empty()) {
+      chart.not_drawn.push_back({i, std::move(reason)});
+      continue;
+    }
+    const auto flops = static_cast<double>(record.totals->work.flops().value());
+    chart.points.push_back({i, flops / *items.count, *items.count / *record.measured->time_median_s});
+    chart.item = chart.item.empty() || chart.item == items.item ? items.item : "item";
+    include(chart.x, chart.points.back().x);
+    include(chart.y, chart.points.back().y);
+  }
+  pad(chart.x, 2.0);
+  pad(chart.y, 2.0);
+  return chart;
+}
+
+} // namespace attnprof::reports

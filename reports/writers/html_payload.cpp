@@ -1,0 +1,251 @@
+#include "reports/writers/html_payload.hpp"
+
+#include "reports/charts.hpp"
+#include "reports/columns.hpp"
+#include "reports/launch_groups.hpp"
+#include "reports/verdict.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <numeric>
+
+namespace attnprof::reports {
+namespace {
+
+using profilers::Record;
+
+/// Six digits are more than any chart or table shows, and half the size.
+Json rounded(double value) {
+  if (!std::isfinite(value)) {
+    return nullptr;
+  }
+  const std::string text = fmt::format("{:.6g}", value);
+  double out = 0.0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  // Whole numbers print without ".0".
+  return out == std::floor(out) && std::abs(out) < 1e15 ? Json(static_cast<std::int64_t>(out)) : Json(out);
+}
+
+Json rounded(const std::optional<double>& value) {
+  return value ? rounded(*value) : Json(nullptr);
+}
+
+struct CellPayload {
+  Json operator()(std::monostate /*absent*/) const { return nullptr; }
+  Json operator()(std::int64_t value) const { return value; }
+  Json operator()(double value) const { return rounded(value); }
+  Json operator()(bool value) const { return value; }
+  Json operator()(const std::string& value) const { return value; }
+};
+
+Json column_json(const ColumnSpec& spec) {
+  return {{"name", spec.name},
+          {"unit", spec.unit},
+          {"group", std::string(name_of(spec.group))},
+          {"type", std::string(name_of(spec.type))},
+          {"origin", std::string(name_of(spec.origin))},
+          {"definition", spec.definition},
+          {"formula", spec.formula}};
+}
+
+/// What the charts and the first table need; the rest is left out of very large pages.
+bool is_main_column(const ColumnSpec& spec) {
+  static constexpr std::array<std::string_view, 18> kMain = {
+      "id",          "status",        "reason",        "warnings",       "flops",     "bytes",
+      "intensity",   "time_median_s", "time_ci_low_s", "time_ci_high_s", "stability", "flops_per_s",
+      "items_per_s", "item",          "roof_fraction", "bound",          "plan",      "attainable_flops_per_s"};
+  return std::find(kMain.begin(), kMain.end(), spec.name) != kMain.end();
+}
+
+/// Columns whose cells differ go to `columns` and `rows`, the others to `constants`.
+void add_rows(Json& out, const std::vector<Record>& records, bool main_only) {
+  out["columns"] = Json::array();
+  out["constants"] = Json::object();
+  out["glossary"] = Json::array();
+  Json rows = Json(records.size(), Json::array());
+  for (const CaseColumn& column : case_columns()) {
+    out["glossary"].push_back(column_json(column.spec));
+    if (main_only && !is_main_column(column.spec)) {
+      continue;
+    }
+    std::vector<Json> cells;
+    for (const Record& record : records) {
+      cells.push_back(std::visit(CellPayload{}, column.get(record)));
+    }
+    const bool same = std::all_of(cells.begin(), cells.end(), [&](const Json& each) { return each == cells.front(); });
+    if (same) {
+      out["constants"][column.spec.name] = cells.empty() ? Json(nullptr) : cells.front();
+      continue;
+    }
+    out["columns"].push_back(column_json(column.spec));
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      rows[i].push_back(std::move(cells[i]));
+    }
+  }
+  out["rows"] = std::move(rows);
+}
+
+/// Texts by number: scopes and primitives repeat from case to case.
+class TextTable {
+ public:
+  int number_of(const std::string& text) {
+    if (text.empty()) {
+      return -1;
+    }
+    const auto [at, is_new] = numbers_.emplace(text, static_cast<int>(numbers_.size()));
+    if (is_new) {
+      texts_.push_back(text);
+    }
+    return at->second;
+  }
+  [[nodiscard]] const Json& texts() const { return texts_; }
+
+ private:
+  std::map<std::string, int> numbers_;
+  Json texts_ = Json::array();
+};
+
+Json kernel_row(const LaunchGroup& group, TextTable& texts) {
+  const std::string bound =
+      group.bound.empty() ? std::string() : bound_text(group.bound, group.ambiguous, group.roof_level);
+  return Json::array({texts.number_of(group.scope), texts.number_of(group.op), texts.number_of(group.shape),
+                      texts.number_of(group.kernel_impl), texts.number_of(bound),
+                      static_cast<std::int64_t>(group.count), group.work.flops().value(), group.bytes.value(),
+                      rounded(group.time_s), rounded(group.roof_time_s)});
+}
+
+double time_of(const Record& record) {
+  return record.measured ? record.measured->time_median_s.value_or(0.0) : 0.0;
+}
+
+/// Fills kernels and texts; returns the number of cases whose launches were left out.
+std::size_t add_kernels(Json& out, const std::vector<Record>& records, std::size_t most_rows) {
+  std::vector<std::size_t> order(records.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return time_of(records[a]) > time_of(records[b]); });
+  std::vector<Json> kernels(records.size(), Json::array());
+  TextTable texts;
+  std::size_t used = 0;
+  std::size_t left_out = 0;
+  for (const std::size_t index : order) {
+    const std::vector<LaunchGroup> groups = launch_groups(records[index]);
+    if (used + groups.size() > most_rows) {
+      ++left_out;
+      continue;
+    }
+    used += groups.size();
+    for (const LaunchGroup& group : groups) {
+      kernels[index].push_back(kernel_row(group, texts));
+    }
+  }
+  out["kernels"] = kernels;
+  out["texts"] = texts.texts();
+  return left_out;
+}
+
+void add_unit(Json& units, const char* bound, const std::optional<UnitRoof>& roof) {
+  if (roof) {
+    units.push_back(
+        {{"bound", bound}, {"label", roof->label}, {"per_s", rounded(roof->per_s)}, {"origin", roof->origin}});
+  }
+}
+
+Json roofs_json(const RoofSet& set) {
+  Json out = {{"name", fmt::format("{}, {} {}", set.dtype, set.threads, set.threads == 1 ? "thread" : "threads")},
+              {"units", Json::array()},
+              {"levels", Json::array()}};
+  add_unit(out["units"], "compute", set.roofs.matrix);
+  add_unit(out["units"], "vector", set.roofs.vector);
+  add_unit(out["units"], "transcendental", set.roofs.transcendental);
+  for (const MemoryRoof& level : set.roofs.memory) {
+    out["levels"].push_back(
+        {{"level", level.level}, {"bytes_per_s", rounded(level.bytes_per_s)}, {"origin", level.origin}});
+  }
+  return out;
+}
+
+Json range_json(const Range& range) {
+  return Json::array({rounded(range.low), rounded(range.high)});
+}
+
+void add_charts(Json& out, const ResultSet& results) {
+  const RooflineChart roofline = roofline_chart(results);
+  const ThroughputChart throughput = throughput_chart(results);
+  out["roofs"] = Json::array();
+  for (const RoofSet& set : roofline.roofs) {
+    out["roofs"].push_back(roofs_json(set));
+  }
+  out["roofline"] = {{"x", range_json(roofline.x)}, {"y", range_json(roofline.y)}};
+  if (roofline.points.empty()) {
+    out["roofline"] = {{"x", Json::array({0, 0})}, {"y", Json::array({0, 0})}};
+  }
+  out["throughput"] = {{"x", range_json(throughput.x)}, {"y", range_json(throughput.y)}, {"item", throughput.item}};
+  const std::vector<std::string> names = short_names(results.records);
+  std::map<std::string, int> series;
+  out["series"] = Json::array();
+  out["cases"] = Json::array();
+  for (std::size_t i = 0; i < results.records.size(); ++i) {
+    const std::string name = series_name(results.records[i]);
+    const auto [at, is_new] = series.emplace(name, static_cast<int>(series.size()));
+    if (is_new) {
+      out["series"].push_back(name);
+    }
+    const profilers::RoofVerdict& roof = results.records[i].roof;
+    out["cases"].push_back({{"name", names[i]},
+                            {"series", at->second},
+                            {"status", std::string(name_of(results.records[i].status))},
+                            {"bound", roof.bound.empty() ? "" : bound_text(roof)},
+                            {"why", ""},
+                            {"fx", nullptr},
+                            {"fy", nullptr}});
+  }
+  for (const NotDrawn& one : roofline.not_drawn) {
+    out["cases"][one.record]["why"] = one.reason;
+  }
+  for (const ChartPoint& point : throughput.points) {
+    out["cases"][point.record]["fx"] = rounded(point.x);
+    out["cases"][point.record]["fy"] = rounded(point.y);
+  }
+}
+
+} // namespace
+
+Payload html_payload(const ResultSet& results, const PayloadLimits& limits) {
+  Payload out;
+  out.json = Json::object();
+  out.json["schema_version"] = kSchemaVersion;
+  const bool main_only = results.records.size() > limits.all_columns_cases;
+  add_rows(out.json, results.records, main_only);
+  const std::size_t left_out = add_kernels(out.json, results.records, limits.kernel_rows);
+  add_charts(out.json, results);
+  if (main_only) {
+    out.trimmed = fmt::format("With {} cases this page holds the main columns only; results.csv has all.",
+                              results.records.size());
+  }
+  if (left_out > 0) {
+    out.trimmed += fmt::format("{}The launches of {} cases with little time are left out; kernels.csv has them.",
+                               out.trimmed.empty() ? "" : " ", left_out);
+  }
+  return out;
+}
+
+std::string script_safe_json(const Json& json) {
+  std::string out;
+  for (const char c : json_text(json)) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else if (c == '>') {
+      out += "\\u003e";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+} // namespace attnprof::reports
