@@ -1,0 +1,58 @@
+// The real file system and the real gnuplot, where it is installed.
+#include "operators/core/error.hpp"
+#include "reports/files.hpp"
+#include "reports/result_set.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/temp_dir.hpp"
+
+#include <cstdlib>
+
+using namespace attnprof;
+using namespace attnprof::reports;
+using Catch::Matchers::Contains;
+
+TEST_CASE("files are read whole, replaced whole, and absent files are absent") {
+  const tests::TempDir folder;
+  DiskFiles files;
+  CHECK_FALSE(files.read(folder / "none"));
+  files.write(folder / "a", std::string_view("x\0y\r\n", 5));
+  CHECK(*files.read(folder / "a") == std::string("x\0y\r\n", 5));
+  files.write(folder / "a", "short");
+  CHECK(*files.read(folder / "a") == "short");
+  // No temporary file is left behind.
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+  files.make_directory(folder / "b/c");
+  CHECK(files.is_directory(folder / "b/c"));
+  CHECK_FALSE(files.is_directory(folder / "a"));
+}
+
+TEST_CASE("lines are appended after what is kept") {
+  const tests::TempDir folder;
+  DiskFiles files;
+  files.write(folder / "r", "one\ntorn");
+  const auto lines = files.open_lines(folder / "r", 4);
+  CHECK(*files.read(folder / "r") == "one\n");
+  lines->append("two");
+  CHECK(*files.read(folder / "r") == "one\ntwo\n");
+  files.open_lines(folder / "new", 0)->append("x");
+  CHECK(*files.read(folder / "new") == "x\n");
+}
+
+TEST_CASE("paths that cannot be used are named") {
+  const tests::TempDir folder;
+  DiskFiles files;
+  files.write(folder / "a", "x");
+  CHECK_THROWS_WITH(files.write(folder / "no/such/file", "x"), Contains("no/such/file"));
+  CHECK_THROWS_WITH(files.make_directory(folder / "a/b"), Contains("a/b"));
+  CHECK_THROWS_WITH(files.open_lines(folder / "no/r", 0), Contains("no/r"));
+  CHECK_THROWS_WITH(files.read(folder.path()), Contains(folder.path().filename().string()));
+}
+
+TEST_CASE("gnuplot draws into the folder it is given, or says that it cannot") {
+  const tests::TempDir folder;
+  const bool drawn = gnuplot_runner()(folder.path(), "set terminal svg\nset output 'x.svg'\nplot x\n");
+  const bool installed = std::system("gnuplot --version > /dev/null 2>&1") == 0;
+  CHECK(drawn == installed);
+  CHECK(std::filesystem::exists(folder / "x.svg") == installed);
+  CHECK_FALSE(gnuplot_runner()(folder.path(), "no such command\n"));
+}
