@@ -39,5 +39,7 @@ struct Items {
   std::optional<double> count;
 };
 Items items_of(const profilers::Record& record);
+/// "6.82 k images/s"; "-" where either is absent.
+std::string item_rate_text(const Items& items, std::optional<double> time_s);
 
 } // namespace attnprof::reports

@@ -1,5 +1,6 @@
 // What was measured, and how it stands to the roofs.
 #include "reports/columns.hpp"
+#include "reports/format.hpp"
 
 #include <fmt/format.h>
 
@@ -18,6 +19,11 @@ Items items_of(const Record& record) {
     return {"token", {}};
   }
   return {"token", static_cast<double>(*batch) * static_cast<double>(*seq_len)};
+}
+
+std::string item_rate_text(const Items& items, std::optional<double> time_s) {
+  const auto per_s = ratio(items.count, time_s);
+  return per_s ? fmt::format("{} {}s/s", si(per_s, ""), items.item) : std::string(kAbsentText);
 }
 
 namespace {

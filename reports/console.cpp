@@ -130,9 +130,8 @@ std::string time_line(const Record& record) {
   }
   out += fmt::format("  {}  {}", case_rate(record, "flops_per_s", "FLOP/s"), case_rate(record, "bytes_per_s", "B/s"));
   const Items items = items_of(record);
-  const auto items_per_s = ratio(items.count, measured.time_median_s);
-  if (items_per_s) {
-    out += fmt::format("  {}", si(items_per_s, items.item + "s/s"));
+  if (items.count) {
+    out += fmt::format("  {}", item_rate_text(items, measured.time_median_s));
   }
   if (record.roof.roof_fraction) {
     out += fmt::format("  {} of roof", percent(record.roof.roof_fraction));

@@ -1,5 +1,6 @@
 #include "reports/verdict.hpp"
 
+#include "profilers/statistics.hpp"
 #include "reports/columns.hpp"
 #include "reports/derive.hpp"
 #include "reports/format.hpp"
@@ -221,10 +222,22 @@ std::string bounds_of_cases(const std::vector<Record>& records) {
     const Phrase phrase = phrase_of(ordered[i].second);
     out += i == 0 ? fmt::format("{} {} most of the time of {}", capital(phrase.subject), verb(phrase),
                                 count_text(ordered[i].first, judged))
-                  : fmt::format("{} {} {} of {}", i == 1 ? ";" : ",", phrase.subject, verb(phrase), ordered[i].first);
+                  : fmt::format("{} {} of {}", i == 1 ? ";" : ",", phrase.subject, ordered[i].first);
   }
   return out.empty() ? "What bounds these cases is unknown: the ceilings of this machine were not measured."
                      : out + ".";
+}
+
+/// How far the kernels are from what the machine allows: a bound says little where that is far.
+std::string roof_sentence(const std::vector<Record>& records) {
+  std::vector<double> fractions;
+  for (const Record& record : records) {
+    if (record.status == profilers::Status::kOk && record.roof.roof_fraction) {
+      fractions.push_back(*record.roof.roof_fraction);
+    }
+  }
+  const auto middle = profilers::median(fractions);
+  return middle ? fmt::format(" The median case reaches {} of its roof.", whole_percent(*middle)) : "";
 }
 
 std::string flops_sentence(const std::vector<Record>& records) {
@@ -239,12 +252,12 @@ std::string flops_sentence(const std::vector<Record>& records) {
   }
   const Record& light = records[found.worst->first];
   const Record& heavy = records[found.worst->second];
-  const std::vector<std::string> names = short_names({light, heavy});
+  const std::vector<std::string> names = short_names(records);
   const auto light_flops = static_cast<double>(light.totals->work.flops().value());
   const auto heavy_flops = static_cast<double>(heavy.totals->work.flops().value());
-  return out + fmt::format("; the clearest exception: {} needs {} of the FLOPs of {} and takes {} times as long.",
-                           names[0], percent(light_flops / heavy_flops), names[1],
-                           plain(*light.measured->time_median_s / *heavy.measured->time_median_s));
+  return out + fmt::format("; the clearest exception: {} needs {} of the FLOPs of {} and takes {:.1f} times as long.",
+                           names[found.worst->first], whole_percent(light_flops / heavy_flops),
+                           names[found.worst->second], *light.measured->time_median_s / *heavy.measured->time_median_s);
 }
 
 } // namespace
@@ -271,7 +284,9 @@ std::string verdict_sentence(const std::vector<Record>& records) {
   const std::string missing =
       total == 0 ? ""
                  : fmt::format(" {} without result: {}.", count_text(total, records.size()), fmt::join(parts, ", "));
-  return total == records.size() ? missing.substr(1) : bounds_of_cases(records) + flops_sentence(records) + missing;
+  return total == records.size()
+             ? missing.substr(1)
+             : bounds_of_cases(records) + roof_sentence(records) + flops_sentence(records) + missing;
 }
 
 std::string bound_text(const std::string& bound, bool ambiguous, const std::string& level) {

@@ -94,13 +94,16 @@ function log_ticks(low, high, most) {
   const ticks = [];
   const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high));
   const step = Math.max(1, Math.ceil((last - first) / most));
+  const digits = Math.log10(high / low) < 3 && most > 4 ? [1, 2, 5] : [1];
   for (let decade = first; decade <= last; decade += step)
-    for (const digit of last - first <= 2 ? [1, 2, 5] : [1]) {
+    for (const digit of digits) {
       const tick = Number(`${digit}e${decade}`);
       if (tick >= low && tick <= high) ticks.push(tick);
     }
   return ticks;
 }
+
+const tick_text = tick => tick < 1 ? plain(tick) : si(tick, "").replace(/\.0+(?= |$)/, "");
 
 // Axes in an svg of its own; returns {root, plot, x, y, left, right, top, bottom}.
 function log_chart(width, height, x_axis, y_axis, label) {
@@ -109,11 +112,11 @@ function log_chart(width, height, x_axis, y_axis, label) {
   const root = svg("svg", {viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label});
   for (const tick of log_ticks(x_axis.low, x_axis.high, Math.max(3, Math.floor(width / 80)))) {
     root.append(svg("line", {class: "grid", x1: x(tick), x2: x(tick), y1: top, y2: bottom}),
-      svg("text", {x: x(tick), y: bottom + 16, "text-anchor": "middle"}, tick < 1 ? plain(tick) : si(tick, "")));
+      svg("text", {x: x(tick), y: bottom + 16, "text-anchor": "middle"}, tick_text(tick)));
   }
   for (const tick of log_ticks(y_axis.low, y_axis.high, 10)) {
     root.append(svg("line", {class: "grid", x1: left, x2: right, y1: y(tick), y2: y(tick)}),
-      svg("text", {x: left - 6, y: y(tick) + 4, "text-anchor": "end"}, si(tick, "")));
+      svg("text", {x: left - 6, y: y(tick) + 4, "text-anchor": "end"}, tick_text(tick)));
   }
   root.append(svg("text", {class: "soft", x: (left + right) / 2, y: height - 8, "text-anchor": "middle"}, x_axis.title),
     svg("text", {class: "soft", x: 8, y: 16}, y_axis.title));

@@ -41,7 +41,7 @@ function case_tip(one) {
   const rows = [["time", seconds(get("time_median_s")) + interval, "timer"],
     ["work", si(get("flops"), "FLOP"), "closed form"], ["traffic", si(get("bytes"), "B"), "model"],
     ["rate", si(get("flops_per_s"), "FLOP/s"), "derived"], ["intensity", plain(get("intensity")) + " FLOP/B", "derived"],
-    ["throughput", si(get("items_per_s"), (get("item") || "item") + "s/s"), "derived"],
+    ["throughput", get("items_per_s") === null ? "-" : `${si(get("items_per_s"), "")} ${get("item")}s/s`, "derived"],
     ["roof", `${percent(get("roof_fraction"))} of ${si(get("attainable_flops_per_s"), "FLOP/s")}`, "derived"],
     ["bound", one.bound || "-", "derived"], ["verdict", get("stability") || "-", "derived"]];
   return {title: one.name, rows: rows.filter(row => !row[1].startsWith("-"))};
@@ -63,12 +63,20 @@ function select(index) {
 
 function chart_size(id, tall) {
   const width = Math.max(320, Math.round(by_id(id).clientWidth || 900));
-  return {width, height: Math.round(Math.min(tall, Math.max(300, width * 0.62)))};
+  return {width, height: Math.round(Math.min(tall, Math.max(360, width * 0.62)))};
 }
 
 // Roofline
 
-function draw_roofs(chart, roofs, range) {
+// Roofs whose lines nearly meet carry their labels on either side.
+function label_below(units, index, chart) {
+  return units.some((other, at) => {
+    const distance = chart.y(units[index].per_s) - chart.y(other.per_s);
+    return at !== index && distance > 0 && distance < 18;
+  });
+}
+
+function draw_roofs(chart, roofs, range, is_narrow) {
   const peaks = roofs.units.map(unit => unit.per_s);
   const top = Math.max(...peaks, 0);
   const angle = -Math.atan2(chart.y(1) - chart.y(10), chart.x(10) - chart.x(1)) * 180 / Math.PI;
@@ -80,7 +88,9 @@ function draw_roofs(chart, roofs, range) {
     const fastest = Math.max(...roofs.levels.map(level => level.bytes_per_s), 0);
     const from = fastest > 0 ? Math.max(chart.left, chart.x(unit.per_s / fastest)) : chart.left;
     chart.plot.append(svg("line", {class: `roof ${unit.bound}`, x1: from, x2: chart.right, y1: y, y2: y}));
-    label(`${unit.label}: ${si(unit.per_s, "FLOP/s")}, ${unit.origin}`, chart.right - 4, y - 5, {"text-anchor": "end"});
+    const name = is_narrow ? unit.label.split(" ")[0] : `${unit.label}, ${unit.origin}`;
+    label(`${name}: ${si(unit.per_s, "FLOP/s")}`, chart.right - 4, y + (label_below(roofs.units, index, chart) ? 13 : -5),
+      {"text-anchor": "end"});
   });
   for (const level of roofs.levels) {
     const low = Math.max(range.x[0], range.y[0] / level.bytes_per_s);
@@ -94,8 +104,20 @@ function draw_roofs(chart, roofs, range) {
   }
 }
 
+// Axes hold all cases always, and the launches of the selected one.
+function roofline_range(selected) {
+  const x = report.roofline.x.slice(), y = report.roofline.y.slice();
+  for (const kernel of selected ? selected.kernels.filter(each => !launch_obstacle(each)) : []) {
+    const intensity = kernel.flops / kernel.bytes, rate = kernel.flops / kernel.time_s;
+    x[0] = Math.min(x[0], intensity / 2), x[1] = Math.max(x[1], intensity * 2);
+    y[0] = Math.min(y[0], rate / 2), y[1] = Math.max(y[1], rate * 2);
+  }
+  return {x, y};
+}
+
 function draw_roofline() {
-  const range = report.roofline, drawn = shown().filter(one => !one.why);
+  const selected = state.selected === null ? null : cases[state.selected];
+  const range = roofline_range(selected), drawn = shown().filter(one => !one.why);
   const place = by_id("roofline");
   if (range.x[1] <= 0) {
     place.replaceChildren(html("p", {class: "hint"}, "No case can be drawn."));
@@ -104,27 +126,30 @@ function draw_roofline() {
   const {width, height} = chart_size("roofline", 640);
   const chart = log_chart(width, height, {low: range.x[0], high: range.x[1], title: "intensity (FLOP/B)"},
     {low: range.y[0], high: range.y[1], title: "rate (FLOP/s)"}, "Roofline: rate over arithmetic intensity");
-  if (report.roofs.length > 0) draw_roofs(chart, report.roofs[state.roofs], range);
-  const selected = state.selected === null ? null : cases[state.selected];
+  if (report.roofs.length > 0) draw_roofs(chart, report.roofs[state.roofs], range, width < 600);
   const marks = drawn.sort((a, b) => value(a.index, "intensity") - value(b.index, "intensity")).map(one => add_mark(chart,
     {x: chart.x(value(one.index, "intensity")), y: chart.y(value(one.index, "flops_per_s"))},
     {series: one.series, radius: 6, filled: is_filled(one), label: `${one.name}, ${one.bound || "bound unknown"}`,
       selected: one === selected, dim: selected !== null && one !== selected,
       tip: () => case_tip(one), select: () => select(one.index)}));
   move_by_arrows(marks);
-  if (selected) draw_launches(chart, selected, range);
+  if (selected) draw_launches(chart, selected);
   place.replaceChildren(chart.root);
 }
 
 function launch_obstacle(kernel) {
   return kernel.flops === 0 ? "0 FLOPs" : kernel.bytes === 0 ? "0 bytes" : !(kernel.time_s > 0) ? "no time" : "";
 }
-function draw_launches(chart, one, range) {
+function draw_launches(chart, one) {
+  const taken = []; // boxes of the labels so far: a label that would cover another is left to the tooltip
   for (const kernel of one.kernels.filter(each => !launch_obstacle(each))) {
-    const inside = (number, axis) => Math.min(Math.max(number, range[axis][0]), range[axis][1]);
-    const x = chart.x(inside(kernel.flops / kernel.bytes, "x")), y = chart.y(inside(kernel.flops / kernel.time_s, "y"));
+    const x = chart.x(kernel.flops / kernel.bytes), y = chart.y(kernel.flops / kernel.time_s);
     add_mark(chart, {x, y}, {series: one.series, radius: 4, filled: false, label: kernel.scope, tip: () => kernel_tip(kernel)});
-    chart.plot.append(svg("text", {class: "halo", x: x + 8, y: y + 4}, kernel.scope.split("/").pop()));
+    const name = kernel.scope.split("/").pop(), length = 7 * name.length;
+    const left = x + 8 + length > chart.right ? x - 8 - length : x + 8;
+    if (taken.some(box => left < box.right && left + length > box.left && Math.abs(y - box.y) < 13)) continue;
+    taken.push({left, right: left + length, y});
+    chart.plot.append(svg("text", {class: "halo", x: left, y: y + 4}, name));
   }
 }
 

@@ -20,13 +20,12 @@ constexpr std::size_t kMostWarnings = 50;
 /// Text that cannot end a cell, a line or become markup.
 std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : text) { // an underscore within a word is no markup
     switch (c) {
     case '|':
     case '\\':
     case '`':
     case '*':
-    case '_':
     case '[': out += '\\', out += c; break;
     case '<': out += "&lt;"; break;
     case '>': out += "&gt;"; break;
@@ -92,8 +91,8 @@ std::string cases_section(const std::vector<Record>& records) {
     const auto bytes = real(record.totals->bytes_read + record.totals->bytes_written);
     for (std::string text :
          {seconds(time_s), noise(record), si(flops, "FLOP"), si(ratio(flops, time_s), "FLOP/s"),
-          si(ratio(items.count, time_s), items.item + "s/s"), plain(ratio(flops, bytes)),
-          percent(record.roof.roof_fraction), bound_text(record.roof),
+          item_rate_text(items, time_s), plain(ratio(flops, bytes)), percent(record.roof.roof_fraction),
+          bound_text(record.roof),
           record.measured->stability ? std::string(name_of(*record.measured->stability)) : std::string(kAbsentText)}) {
       cells.push_back(std::move(text));
     }

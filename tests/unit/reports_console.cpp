@@ -52,7 +52,7 @@ TEST_CASE("the kernel table shows times, rates and the share of the roof") {
                         "scores   matmul   m4 n4 k4  onednn    20.0 us  15.4 %   100 GFLOP/s  5.00 GB/s      20  "
                         "compute           100 %\n"));
   CHECK_THAT(table,
-             Contains("140 us  +-1.4 %  3 samples  NOISY  14.6 GFLOP/s  15.6 GB/s  2.80 Mtokens/s  92.9 % of roof"));
+             Contains("140 us  +-1.4 %  3 samples  NOISY  14.6 GFLOP/s  15.6 GB/s  2.80 M tokens/s  92.9 % of roof"));
 }
 
 TEST_CASE("launches of equal blocks print as one") {
@@ -140,9 +140,9 @@ TEST_CASE("several cases: bounds, FLOPs against time, and what is missing") {
                                                   derived(ranked("gqa", 2'000'000, 200e-6)),
                                                   derived(ranked("linear", 1'000'000, 50e-6)), invalid};
   CHECK(verdict_sentence(records) ==
-        "Memory bandwidth bounds most of the time of 3 of 3 cases. Fewer FLOPs took less time in 2 of 3 comparable "
-        "pairs; "
-        "the clearest exception: gqa needs 50.0 % of the FLOPs of mha and takes 2 times as long. 1 of 4 cases without "
+        "Memory bandwidth bounds most of the time of 3 of 3 cases. The median case reaches 130 % of its roof. "
+        "Fewer FLOPs took less time in 2 of 3 comparable pairs; "
+        "the clearest exception: gqa needs 50 % of the FLOPs of mha and takes 2.0 times as long. 1 of 4 cases without "
         "result: 1 invalid.");
   CHECK(verdict_sentence(std::vector<profilers::Record>{}) == "There are no cases.");
   CHECK(verdict_sentence({invalid, invalid}) == "2 of 2 cases without result: 2 invalid.");
