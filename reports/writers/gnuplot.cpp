@@ -14,16 +14,15 @@ namespace {
 /// Colours that stay apart for colour-blind readers (Okabe and Ito), each with a shape of its own.
 struct Mark {
   std::string_view colour;
-  int point_type;
+  int filled;
+  int hollow;
 };
-constexpr std::array<Mark, 8> kMarks = {{{"#0072B2", 7},
-                                         {"#D55E00", 5},
-                                         {"#009E73", 9},
-                                         {"#CC79A7", 13},
-                                         {"#E69F00", 11},
-                                         {"#56B4E9", 15},
-                                         {"#000000", 2},
-                                         {"#8C6D00", 1}}};
+constexpr std::array<Mark, 6> kMarks = {{{"#0072B2", 7, 6},
+                                         {"#D55E00", 5, 4},
+                                         {"#009E73", 9, 8},
+                                         {"#CC79A7", 13, 12},
+                                         {"#E69F00", 11, 10},
+                                         {"#56B4E9", 15, 14}}};
 
 /// A single-quoted string: no escapes but the quote itself, which is doubled.
 std::string plot_text(std::string_view text) {
@@ -44,23 +43,45 @@ std::string head(std::string_view file, std::string_view title, std::string_view
                      "set xlabel {}\nset ylabel {}\n"
                      "set logscale xy\nset format x '%.0s%c'\nset format y '%.0s%c'\n"
                      "set xrange [{}:{}]\nset yrange [{}:{}]\n"
-                     "set grid linecolor rgb '#dddddd'\nset key outside right top\n",
+                     "set grid linecolor rgb '#dddddd'\nset key outside bottom center horizontal\n",
                      plot_text(file), plot_text(title), plot_text(x), plot_text(y), exact(xs.low), exact(xs.high),
                      exact(ys.low), exact(ys.high));
 }
 
 struct Series {
   std::string name;
+  std::size_t mark = 0;
+  bool hollow = false;
   std::string points;
 };
 
+std::string plan_of(const profilers::Record& record) {
+  return operators::to_string(record.config.get("plan"));
+}
+
+/// One series a variant and plan; the plans of a variant share its colour, and eager marks are hollow beside fused
+/// ones.
 std::vector<Series> series_of(const ResultSet& results, const std::vector<ChartPoint>& points) {
+  const bool has_fused = std::any_of(points.begin(), points.end(), [&](const ChartPoint& point) {
+    return plan_of(results.records[point.record]) == "fused";
+  });
+  const bool has_eager = std::any_of(points.begin(), points.end(), [&](const ChartPoint& point) {
+    return plan_of(results.records[point.record]) == "eager";
+  });
   std::vector<Series> out;
+  std::vector<std::string> variants;
   for (const ChartPoint& point : points) {
-    const std::string name = series_name(results.records[point.record]);
+    const profilers::Record& record = results.records[point.record];
+    const std::string variant = series_name(record);
+    const std::string name = has_fused && has_eager ? variant + " " + plan_of(record) : variant;
     auto at = std::find_if(out.begin(), out.end(), [&](const Series& one) { return one.name == name; });
     if (at == out.end()) {
-      out.push_back({name, {}});
+      auto known = std::find(variants.begin(), variants.end(), variant);
+      const auto mark = static_cast<std::size_t>(known - variants.begin());
+      if (known == variants.end()) {
+        variants.push_back(variant);
+      }
+      out.push_back({name, mark, has_fused && plan_of(record) == "eager", {}});
       at = std::prev(out.end());
     }
     at->points += fmt::format("{} {}\n", exact(point.x), exact(point.y));
@@ -79,9 +100,9 @@ std::string blocks(const std::vector<Series>& series) {
 std::vector<std::string> point_plots(const std::vector<Series>& series) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < series.size(); ++i) {
-    const Mark& mark = kMarks[i % kMarks.size()];
+    const Mark& mark = kMarks[series[i].mark % kMarks.size()];
     out.push_back(fmt::format("$s{} with points pointtype {} pointsize 1.1 linecolor rgb '{}' title {}", i,
-                              mark.point_type, mark.colour, plot_text(series[i].name)));
+                              series[i].hollow ? mark.hollow : mark.filled, mark.colour, plot_text(series[i].name)));
   }
   return out;
 }

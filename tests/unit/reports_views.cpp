@@ -15,6 +15,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/reports_records.hpp"
 
+#include <fmt/format.h>
 #include <fstream>
 #include <iterator>
 #include <regex>
@@ -154,6 +155,7 @@ TEST_CASE("figures are written where a plotter works") {
   REQUIRE(scripts.size() == 2);
   CHECK(written.back() == "throughput.svg");
   CHECK_THAT(scripts[0], Contains("set output 'roofline.svg'") && Contains("title 'mha'") && Contains("title 'gqa'"));
+  CHECK_THAT(scripts[0], Contains("pointtype 7") && !Contains("pointtype 6")); // one plan: nothing is hollow
   ResultSet none = small_results();
   none.records.resize(0);
   CHECK(roofline_gnuplot(none).empty());
@@ -242,36 +244,36 @@ TEST_CASE("the page holds summaries: columns that differ, constants once, no sam
 }
 
 TEST_CASE("BUG-185: 500 deep cases stay under 4 MB, 10000 cases under 10 MB, and the page says what it left out") {
-  ResultSet results = small_results();
-  profilers::Record deep = results.records[0];
-  const std::vector<profilers::LaunchRecord> block = deep.launches;
-  deep.launches.clear();
-  for (int i = 0; i < 12; ++i) {
-    for (int part = 0; part < 6; ++part) {
+  const ResultSet small = small_results();
+  const auto repeated = [&](int blocks, int parts) {
+    profilers::Record record = small.records[0];
+    const std::vector<profilers::LaunchRecord> block = record.launches;
+    record.launches.clear();
+    for (int i = 0; i < blocks * parts; ++i) {
       for (profilers::LaunchRecord launch : block) {
-        launch.cost.scope = "block" + std::to_string(i) + "/mixer/" + launch.cost.scope + std::to_string(part);
-        deep.launches.push_back(launch);
+        launch.cost.scope = fmt::format("block{}/mixer/{}{}", i / parts, launch.cost.scope, i % parts);
+        record.launches.push_back(launch);
       }
     }
-  }
-  deep.launch_roofs.clear();
-  derive(deep, *results.machine);
-  const auto many = [&](std::size_t count) {
-    results.records.clear();
+    record.measured->samples_s.assign(100, 1.0 / 7000.0);
+    derive(record, *small.machine);
+    return record;
+  };
+  const auto page = [&](std::size_t count, const profilers::Record& form) {
+    ResultSet results;
+    results.machine = small.machine;
+    results.records.assign(count, form);
     for (std::size_t i = 0; i < count; ++i) {
-      profilers::Record record = deep;
+      profilers::Record& record = results.records[i];
       record.config.set("seq_len", static_cast<std::int64_t>(i + 1));
-      record.id = "variant=mha:batch=2:dim=192:heads=3:head_dim=64:dtype=f32:plan=eager:device=cpu:seq_len=" +
-                  std::to_string(i + 1);
+      record.id = fmt::format("variant=mha:batch=2:dim=192:heads=3:head_dim=64:dtype=f32:plan=eager:seq_len={}", i + 1);
       record.measured->time_median_s = 1.23456789e-4 * (1.0 + static_cast<double>(i) * 0.37);
       record.measured->time_mad_s = 1.7654321e-6 * (1.0 + static_cast<double>(i) * 0.41);
-      derive(record, *results.machine);
-      results.records.push_back(std::move(record));
     }
     return report_html(results);
   };
-  CHECK(many(500).size() < 4'000'000);
-  const std::string large = many(10'000);
+  CHECK(page(500, repeated(12, 6)).size() < 4'000'000);
+  const std::string large = page(10'000, repeated(1, 2));
   CHECK(large.size() < 10'000'000);
   CHECK_THAT(large, Contains("With 10000 cases this page holds the main columns only") && Contains("kernels.csv"));
 }
@@ -317,6 +319,8 @@ TEST_CASE("gnuplot scripts quote what they print and do not depend on the order 
   const std::string script = roofline_gnuplot(results);
   CHECK_THAT(script, Contains("title 'it''s'"));
   CHECK(script == roofline_gnuplot(results));
+  results.records[1].config.set("plan", std::string("fused"));
+  CHECK_THAT(roofline_gnuplot(results), Contains("pointtype 6 pointsize") && Contains("title 'gqa fused'"));
   CHECK_THAT(throughput_gnuplot(results), Contains("set xlabel 'work (FLOP per token)'"));
   CHECK_THAT(script, Contains("set xlabel 'intensity (FLOP/B)'") && Contains("set ylabel 'rate (FLOP/s)'"));
 }
