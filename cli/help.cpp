@@ -9,12 +9,13 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 constexpr std::size_t kIndent = 2;
+constexpr std::size_t kGap = 2;
 constexpr std::size_t kHalf = (kColumns - kIndent) / 2;
 
 std::string_view title_of(OptionGroup group) {
   switch (group) {
   case OptionGroup::kWorkload:
-    return "workload (a value, a list 1,2,4, or a range 128:4096:*2 or 1:64:4; k = 1024; lists span a grid of cases)";
+    return "workload (a value, a list 1,2,4 or a range 128:4096:*2, 1:64:4; k = 1024; lists span a grid)";
   case OptionGroup::kSelection: return "selecting and surviving";
   case OptionGroup::kMeasuring: return "measuring (times: 10ms, 0.5, 90s, 5m)";
   case OptionGroup::kOutput: return "output";
@@ -32,7 +33,7 @@ std::string flags_of(const OptionSpec& option) {
   return out;
 }
 
-/// Entries side by side where both fit into half a line, else on lines of their own.
+/// Two entries to a line where they fit, the second at the middle or behind a longer first one.
 std::string two_columns(const std::vector<const OptionSpec*>& options) {
   std::size_t width = 0;
   for (const OptionSpec* option : options) {
@@ -42,21 +43,16 @@ std::string two_columns(const std::vector<const OptionSpec*>& options) {
   std::string left;
   for (const OptionSpec* option : options) {
     std::string entry = fmt::format("{:{}} {}", flags_of(*option), width, option->help);
-    const bool fits = entry.size() < kHalf;
-    if (!left.empty() && fits) {
-      out += fmt::format("{:{}}{:{}}{}\n", "", kIndent, left, kHalf, entry);
+    const std::size_t second_at = std::max(kHalf, left.size() + kGap);
+    if (!left.empty() && kIndent + second_at + entry.size() <= kColumns) {
+      out += fmt::format("{:{}}{:{}}{}\n", "", kIndent, left, second_at, entry);
       left.clear();
       continue;
     }
     if (!left.empty()) {
       out += fmt::format("{:{}}{}\n", "", kIndent, left);
-      left.clear();
     }
-    if (fits) {
-      left = std::move(entry);
-    } else {
-      out += fmt::format("{:{}}{}\n", "", kIndent, entry);
-    }
+    left = std::move(entry);
   }
   return left.empty() ? out : out + fmt::format("{:{}}{}\n", "", kIndent, left);
 }

@@ -81,7 +81,7 @@ Command run_command() {
                         measuring_options(),
                         {{"--json", "", "", "print cases as JSON", OptionGroup::kOutput}, hardware_option()}});
   out.examples = {"run --variant mha --seq-len 1024 --dim 512 --heads 8 --plan eager,fused",
-                  "run --variant gqa --phase decode --past-len 4095 --dim 4096 --heads 32 --kv-heads 8 --json"};
+                  "run --variant gqa --phase decode --past-len 4095 --dim 1024 --heads 16 --json"};
   out.run = run_cases;
   return out;
 }

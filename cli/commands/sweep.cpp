@@ -178,9 +178,8 @@ Command sweep_command() {
   Command out;
   out.name = "sweep";
   out.summary = "measure a grid of cases; writes records, tables and a report";
-  out.details =
-      "Without a workload: mha, mqa, gqa, group and cga in the layouts op, standard and sandwich at 14x14, dim 192, "
-      "4\nheads (which all of them take), both plans: 30 cases, about a minute on 2 cores.\n";
+  out.details = "Without a workload: mha, mqa, gqa, group and cga in the layouts op, standard and sandwich at 14x14,\n"
+                "dim 192, 4 heads (which all of them take), both plans: 30 cases, about a minute on 2 cores.\n";
   out.usage = "[WORKLOAD...] [CASE_ID...] [-o DIR]";
   out.positional = "case id";
   out.options = joined({workload_options(),

@@ -13,8 +13,8 @@ class FakeProgram final : public operators::Program {
       : clock_(clock), order_(order), name_(name), time_s_(time_s) {}
   void run() override {
     order_.push_back(name_);
-    // The machine slows down all the time, by a tenth of a percent a run.
-    clock_.advance_s(time_s_ * (1 + 0.001 * static_cast<double>(order_.size())));
+    // The machine slows down all the time, by one percent a run.
+    clock_.advance_s(time_s_ * (1 + 0.01 * static_cast<double>(order_.size())));
   }
   void run_launch(std::size_t) override {}
   const std::vector<std::string>& kernel_impls() const override { return impls_; }
@@ -69,17 +69,10 @@ TEST_CASE("interleave: rounds go A B B A, and a machine that slows down does not
   const cli::RoundMedians rounds = measure_interleaved(cases, measuring, bench.seams);
   REQUIRE(rounds.medians_s.size() == 2);
   CHECK(rounds.medians_s[0].size() == cli::kInterleavedRounds);
-  // The visits alone, without repeats of the same case.
-  std::string visits;
-  for (const char name : bench.order) {
-    if (visits.empty() || visits.back() != name) {
-      visits += name;
-    }
-  }
-  CHECK(visits.find("abababab") == std::string::npos); // A B A B would show a difference where there is none
+  // In the order A B A B each b would run later than its a, and so seem slower by the drift of a visit.
   const auto ratio = cli::paired_ratio(rounds.medians_s[0], rounds.medians_s[1]);
   REQUIRE(ratio);
-  CHECK(ratio->ratio == Catch::Approx(1.0).margin(0.01));
+  CHECK(ratio->ratio == Catch::Approx(1.0).margin(0.002));
   CHECK(cases[0].record.measured->samples_s.size() == 16);
   CHECK(cases[1].record.measured->time_median_s);
 }

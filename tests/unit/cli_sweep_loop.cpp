@@ -114,8 +114,10 @@ TEST_CASE("sweep loop: resuming runs what is missing and leaves the rest byte fo
   const std::vector<Record> records = bench.sweep(plan_of({"a", "b", "c"}));
   CHECK(bench.measured == Texts{"c"}); // a failed row is final: it would fail again
   CHECK(statuses(records) == Statuses{Status::kOk, Status::kFailed, Status::kOk});
-  REQUIRE(bench.lines().size() == 3);
-  CHECK(Texts(bench.lines().begin(), bench.lines().begin() + 2) == before);
+  Texts kept = bench.lines();
+  REQUIRE(kept.size() == 3);
+  kept.pop_back();
+  CHECK(kept == before);
   CHECK(bench.err.str().find("2 of 3 rows are already there") != std::string::npos);
 }
 
