@@ -25,24 +25,38 @@ std::string count_sentence(const std::vector<Record>& records) {
                      fmt::join(parts, ", "));
 }
 
-int rows_exit_code(const std::vector<Record>& records, const Interrupt& interrupt, std::ostream& err) {
+namespace {
+
+bool is_broken(const Record& record) {
+  return record.status == Status::kFailed || record.status == Status::kIncorrect;
+}
+
+} // namespace
+
+int rows_exit_code(const std::vector<Record>& records, const Interrupt& interrupt) {
+  if (interrupt.requested) {
+    return kExitSignalBase + interrupt.signal;
+  }
+  return std::any_of(records.begin(), records.end(), is_broken) ? kExitRowFailed : kExitOk;
+}
+
+void name_rows(const std::vector<Record>& records, bool every, std::ostream& err) {
   constexpr int kMostNamed = 10;
   int named = 0;
-  bool broken = false;
+  bool measured = records.empty();
   for (const Record& record : records) {
-    const bool failed = record.status == Status::kFailed || record.status == Status::kIncorrect;
-    broken = broken || failed;
-    if (record.status != Status::kOk && !interrupt.requested && ++named <= kMostNamed) {
+    measured = measured || record.status == Status::kOk;
+    const bool worth_it = is_broken(record) || (every && record.status != Status::kOk);
+    if (worth_it && ++named <= kMostNamed) {
       err << fmt::format("attnprof: {}: {}: {}\n", profilers::name_of(record.status), record.id, record.reason);
     }
   }
   if (named > kMostNamed) {
-    err << fmt::format("attnprof: and {} more rows that are not ok\n", named - kMostNamed);
+    err << fmt::format("attnprof: and {} more rows like these\n", named - kMostNamed);
   }
-  if (interrupt.requested) {
-    return kExitSignalBase + interrupt.signal;
+  if (!measured) {
+    err << fmt::format("attnprof: no case was measured; the reason of the first: {}\n", records.front().reason);
   }
-  return broken ? kExitRowFailed : kExitOk;
 }
 
 } // namespace attnprof::cli

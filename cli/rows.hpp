@@ -13,8 +13,11 @@ namespace attnprof::cli {
 /// "18 cases: 16 ok, 1 skipped, 1 failed"
 std::string count_sentence(const std::vector<profilers::Record>& records);
 
-/// 128 + signal after an interrupt; 4 where a row failed or was incorrect; else 0. Rows that are not ok are named on
-/// `err`, at most ten.
-int rows_exit_code(const std::vector<profilers::Record>& records, const Interrupt& interrupt, std::ostream& err);
+/// 128 + signal after an interrupt; 4 where a row failed or was incorrect; else 0.
+int rows_exit_code(const std::vector<profilers::Record>& records, const Interrupt& interrupt);
+
+/// Rows that failed or were incorrect, at most ten, and with `every` also those that were not run; a sentence where not
+/// one row was measured.
+void name_rows(const std::vector<profilers::Record>& records, bool every, std::ostream& err);
 
 } // namespace attnprof::cli

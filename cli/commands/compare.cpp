@@ -94,6 +94,17 @@ void print_group(const std::vector<std::size_t>& group, const std::vector<Record
       << '\n';
 }
 
+void print_groups(const std::vector<std::vector<std::size_t>>& groups, const std::vector<Record>& records,
+                  const RoundMedians& rounds, std::ostream& out) {
+  for (const std::vector<std::size_t>& group : groups) {
+    if (groups.size() > 1) {
+      out << fmt::format("plan {}\n", records[group.front()].config.text("plan"));
+    }
+    print_group(group, records, rounds, out);
+  }
+  out << reports::verdict_sentence(records) << '\n';
+}
+
 SweepPlan interleaved_plan(const Arguments& arguments) {
   PlanRequest request = plan_request(arguments);
   request.default_axes = {both_plans()};
@@ -137,13 +148,11 @@ int compare_workloads(const Arguments& arguments, Context& context) {
   }
   if (arguments.given("--json")) {
     context.out << reports::json_text(reports::cases_document(records), 1) << '\n';
-    return rows_exit_code(records, *context.seams.interrupt, context.err);
+  } else {
+    print_groups(comparison_groups(plan.cases), records, rounds, context.out);
   }
-  for (const std::vector<std::size_t>& group : comparison_groups(plan.cases)) {
-    print_group(group, records, rounds, context.out);
-  }
-  context.out << reports::verdict_sentence(records) << '\n';
-  return rows_exit_code(records, *context.seams.interrupt, context.err);
+  name_rows(records, arguments.given("--json"), context.err);
+  return rows_exit_code(records, *context.seams.interrupt);
 }
 
 int compare(const Arguments& arguments, Context& context) {

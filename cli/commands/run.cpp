@@ -65,7 +65,8 @@ int run_cases(const Arguments& arguments, Context& context) {
       context.out << reports::result_table(records) << reports::verdict_sentence(records) << '\n';
     }
   }
-  return rows_exit_code(records, *context.seams.interrupt, context.err);
+  name_rows(records, arguments.given("--json"), context.err);
+  return rows_exit_code(records, *context.seams.interrupt);
 }
 
 } // namespace

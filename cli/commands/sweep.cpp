@@ -152,7 +152,8 @@ int sweep(const Arguments& arguments, Context& context) {
   const MeasureCase measure = measure_of(arguments, measuring, runner, folder, context.seams);
   const std::vector<Record> records = run_sweep(plan, folder, settings, measure, context);
   render(folder, context);
-  const int code = rows_exit_code(records, *context.seams.interrupt, context.err);
+  name_rows(records, false, context.err);
+  const int code = rows_exit_code(records, *context.seams.interrupt);
   return code == kExitOk && baseline ? gate(arguments, records, *baseline, context) : code;
 }
 
