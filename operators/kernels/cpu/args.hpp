@@ -71,7 +71,7 @@ struct MatMulArgs {
   std::int64_t block_rows = 0;           ///< rows of a and c that stay in the second-level cache
   std::int64_t block_columns = 0;        ///< columns of b handled at a time
   std::int64_t block_k = 0;
-  bool a_copied = false; ///< a is brought to plain f32 rows block by block
+  bool a_copied = false; ///< a is packed into register tiles block by block
   std::byte* scratch = nullptr;
   std::int64_t scratch_stride = 0; ///< bytes between shares
   /// Where a share keeps, from the start of its scratch in bytes: rows of a, panels of b, a panel widened to f32, rows

@@ -134,7 +134,7 @@ class AttentionKernel final : public CpuKernel {
     const std::int64_t tiles = ceil_div(args_.n_k, args_.tile_keys);
     constexpr std::int64_t kNearKeys = 32; // keys that the decoding core gathers at a time
     ScratchLayout layout;
-    args_.q_at = layout.add(rows * args_.qk_dim * 4);
+    args_.q_at = layout.add((round_up(rows, table_.tile_rows) * args_.qk_dim + table_.lanes) * 4);
     args_.k_at = layout.add((decode_ ? kNearKeys : tiles * tile_width) * args_.qk_dim * 4);
     args_.v_at = layout.add((decode_ ? kNearKeys : args_.n_k) * v_width * 4);
     args_.scores_at = layout.add(rows * tile_width * 4);

@@ -65,8 +65,9 @@ class DepthwiseKernel final : public CpuKernel {
     const std::int64_t tap_count = args_.kernel_h * args_.kernel_w * args_.channels;
     ScratchLayout layout;
     layout.add(round_up(tap_count, 16) * 4);
+    layout.add(round_up(args_.channels, 16) * 4);
     layout.add(round_up(args_.out_width * args_.channels, 16) * 4);
-    layout.add(args_.kernel_h * args_.width * args_.channels * 4);
+    layout.add(args_.kernel_h * (args_.width + 2 * args_.pad) * args_.channels * 4);
     args_.scratch_stride = layout.stride();
     taps_bytes_ = packed_ ? 0 : round_up(tap_count * 4, 64);
   }

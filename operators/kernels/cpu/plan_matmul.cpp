@@ -149,7 +149,8 @@ class OwnMatMul final : public CpuKernel {
     constexpr std::int64_t kBlockBytes = 160 * 1024;
     const std::int64_t k_blocks = ceil_div(args_.k, depth);
     args_.block_k = round_up(ceil_div(args_.k, k_blocks), 8);
-    args_.a_copied = args_.a.bf16 || args_.a.column != 1;
+    // Turning a into tiles pays off where many panels pass over it.
+    args_.a_copied = args_.a.bf16 || args_.a.column != 1 || args_.n > 16 * columns;
     const std::int64_t fitting = kBlockBytes / (4 * args_.block_k) / table_.tile_rows * table_.tile_rows;
     args_.block_rows = std::clamp<std::int64_t>(fitting, table_.tile_rows,
                                                 std::max<std::int64_t>(round_up(args_.m, table_.tile_rows), 1));
@@ -162,7 +163,7 @@ class OwnMatMul final : public CpuKernel {
 
     ScratchLayout layout;
     const bool plain_c = !args_.c.bf16 && args_.c.column == 1;
-    args_.a_at = args_.a_copied ? layout.add(args_.block_rows * (args_.block_k + 16) * 4) : 0;
+    args_.a_at = args_.a_copied ? layout.add((args_.block_rows * args_.block_k + table_.lanes) * 4) : 0;
     args_.b_at = args_.b_panels ? 0 : layout.add(args_.k * args_.block_columns * 4);
     args_.panel_at = args_.b_panels && args_.b.bf16 ? layout.add(args_.block_k * columns * 4) : 0;
     args_.c_at = plain_c ? 0 : layout.add(args_.block_rows * args_.block_columns * 4);

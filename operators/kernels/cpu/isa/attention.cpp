@@ -54,21 +54,15 @@ class TiledCore {
 
   void load_queries(const Position& position, Index first_row, Index rows) {
     const Index from = outer_offset(args_.q, args_.nest, position) + first_row * args_.q.row;
-    if (is_plain(args_.q)) {
-      queries_ = reinterpret_cast<const float*>(element(args_.q, from));
-      query_row_ = args_.q.row;
-      return;
-    }
-    copy_rows_to(args_.q, element(args_.q, from), rows, args_.qk_dim, q_, args_.qk_dim);
-    queries_ = q_;
-    query_row_ = args_.qk_dim;
+    pack_tiles(args_.q, element(args_.q, from), rows, args_.qk_dim, q_);
+    queries_ = factor_of_tiles(q_, args_.qk_dim);
   }
 
   void visit(const Position& position, Index first_row, Index rows, Index key, bool first) {
     const Index count = least(args_.tile_keys, args_.n_k - key);
     const float* k = k_tile(key);
     for (Index j = 0; j < count; j += kTileColumns) {
-      panel_product(false, rows, args_.qk_dim, queries_, query_row_, 1, k + j * args_.qk_dim, scores_ + j, tile_width_,
+      panel_product(false, rows, args_.qk_dim, queries_, k + j * args_.qk_dim, scores_ + j, tile_width_,
                     least(kTileColumns, count - j));
     }
     for (Index i = 0; i < rows; ++i) {
@@ -81,8 +75,9 @@ class TiledCore {
       }
     }
     const float* v = v_tile(key);
+    const Factor weights = factor_of_rows(scores_, tile_width_, 1);
     for (Index j = 0; j < args_.v_dim; j += kTileColumns) {
-      panel_product(!first, rows, count, scores_, tile_width_, 1, v + j * count, sums_ + j, v_width_,
+      panel_product(!first, rows, count, weights, v + j * count, sums_ + j, v_width_,
                     least(kTileColumns, args_.v_dim - j));
     }
   }
@@ -117,8 +112,7 @@ class TiledCore {
   float* bias_row_;
   Index tile_width_;
   Index v_width_;
-  const float* queries_ = nullptr;
-  Index query_row_ = 0;
+  Factor queries_{};
 };
 
 /// Keys that the flat tiles [begin, end) of one key head visit.

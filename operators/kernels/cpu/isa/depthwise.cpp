@@ -7,35 +7,40 @@ namespace {
 using cpu::DepthwiseArgs;
 
 /// Taps of one output row: the kernel rows [first, end) that lie inside the image, and where their input rows begin.
+/// Input rows are copies with `pad` zero columns on both sides, dense in channels, so that no output is a special case.
 constexpr Index kMaxKernel = 64;
 struct Taps {
   const float* weights; ///< [kernel_h * kernel_w][channels]
+  const float* bias;    ///< [channels], where sums start
   Index channels;
   Index kernel_w;
   Index first, end;              ///< kernel rows
   const float* rows[kMaxKernel]; ///< input row of each kernel row
-  Index column;                  ///< distance between input columns
 };
 
 /// X neighbouring outputs of one vector of channels at stride 1, K columns of taps: each input is loaded once.
 template <int K, int X>
-ATTNPROF_INLINE void dense_block(const Taps& taps, Index x, Index channel, float* y, Index lanes) {
+ATTNPROF_INLINE void dense_block(const Taps& taps, Index channels, Index first, Index end, Index at, Index channel,
+                                 float* y, Index lanes) {
   Vec sums[X];
+  const Vec bias = load_upto(taps.bias + channel, lanes);
 #pragma GCC unroll 8
   for (int i = 0; i < X; ++i) {
-    sums[i] = zero();
+    sums[i] = bias;
   }
-  for (Index ky = taps.first; ky < taps.end; ++ky) {
-    const float* weights = taps.weights + ky * K * taps.channels + channel;
+  const float* weights = taps.weights + first * K * channels + channel;
+  for (Index ky = first; ky < end; ++ky) {
     Vec w[K];
 #pragma GCC unroll 8
     for (int kx = 0; kx < K; ++kx) {
-      w[kx] = load_upto(weights + kx * taps.channels, lanes);
+      w[kx] = load_upto(weights + kx * channels, lanes);
     }
-    const float* from = taps.rows[ky] + x * taps.column + channel;
+    weights += K * channels;
+    const float* from = taps.rows[ky] + at;
 #pragma GCC unroll 16
     for (int q = 0; q < X + K - 1; ++q) {
-      const Vec v = load_upto(from + q * taps.column, lanes);
+      const Vec v = load_upto(from, lanes);
+      from += channels;
 #pragma GCC unroll 8
       for (int kx = 0; kx < K; ++kx) {
         if (q - kx >= 0 && q - kx < X) {
@@ -46,31 +51,38 @@ ATTNPROF_INLINE void dense_block(const Taps& taps, Index x, Index channel, float
   }
 #pragma GCC unroll 8
   for (int i = 0; i < X; ++i) {
-    store_upto(y + i * taps.channels + channel, sums[i], lanes);
+    store_upto(y, sums[i], lanes);
+    y += channels;
   }
 }
 
+/// X outputs whose first tap is on input column x.
 template <int K, int X>
-ATTNPROF_INLINE void dense_columns(const Taps& taps, Index x, float* y) {
+void dense_columns(const Taps& taps, Index x, float* y) {
+  const Index channels = taps.channels;
+  const Index first = taps.first;
+  const Index end = taps.end;
+  const Index at = x * channels;
   Index channel = 0;
-  for (; channel + kLanes <= taps.channels; channel += kLanes) {
-    dense_block<K, X>(taps, x, channel, y, kLanes);
+  for (; channel + kLanes <= channels; channel += kLanes) {
+    dense_block<K, X>(taps, channels, first, end, at + channel, channel, y + channel, kLanes);
   }
-  if (channel < taps.channels) {
-    dense_block<K, X>(taps, x, channel, y, taps.channels - channel);
+  if (channel < channels) {
+    dense_block<K, X>(taps, channels, first, end, at + channel, channel, y + channel, channels - channel);
   }
 }
 
-/// One output at any stride with taps [kx_begin, kx_end): borders and unusual kernels. x: input column of tap 0.
-void single_output(const Taps& taps, Index x, Index kx_begin, Index kx_end, float* y) {
-  for (Index channel = 0; channel < taps.channels; channel += kLanes) {
-    const Index lanes = taps.channels - channel;
-    Vec sum = zero();
+/// One output at any stride and kernel width.
+void single_output(const Taps& taps, Index x, float* y) {
+  const Index channels = taps.channels;
+  for (Index channel = 0; channel < channels; channel += kLanes) {
+    const Index lanes = channels - channel;
+    Vec sum = load_upto(taps.bias + channel, lanes);
     for (Index ky = taps.first; ky < taps.end; ++ky) {
-      const float* weights = taps.weights + ky * taps.kernel_w * taps.channels + channel;
-      const float* from = taps.rows[ky] + x * taps.column + channel;
-      for (Index kx = kx_begin; kx < kx_end; ++kx) {
-        sum = fma(load_upto(from + kx * taps.column, lanes), load_upto(weights + kx * taps.channels, lanes), sum);
+      const float* weights = taps.weights + ky * taps.kernel_w * channels + channel;
+      const float* from = taps.rows[ky] + x * channels + channel;
+      for (Index kx = 0; kx < taps.kernel_w; ++kx) {
+        sum = fma(load_upto(from + kx * channels, lanes), load_upto(weights + kx * channels, lanes), sum);
       }
     }
     store_upto(y + channel, sum, lanes);
@@ -91,64 +103,87 @@ class ShareOfRows {
     } else {
       taps_.weights = reinterpret_cast<const float*>(args.taps);
     }
-    direct_x_ = !args.x_bf16 && args.x_stride[3] == 1;
+    taps_.bias = scratch;
+    take_bias(scratch);
+    scratch += rounded_up(args.channels, 16);
     direct_y_ = !args.y_bf16 && args.y_stride[3] == 1 && args.y_stride[2] == args.channels;
     if (!direct_y_) {
       y_row_ = scratch;
       scratch += rounded_up(args.out_width * args.channels, 16);
     }
-    ring_ = scratch;
-    for (Index& row : held_) {
-      row = -1;
-    }
-    taps_.column = direct_x_ ? args.x_stride[2] : args.channels;
+    prepare_ring(scratch);
   }
 
   void run(Index batch, Index out_row) {
     find_rows(batch, out_row);
     const Index y_at = batch * args_.y_stride[0] + out_row * args_.y_stride[1];
     float* y = direct_y_ ? reinterpret_cast<float*>(args_.y) + y_at : y_row_;
-    // Outputs [inner, inner_end) have all their taps inside the image.
-    const Index inner = least(args_.out_width, (args_.pad + args_.stride - 1) / args_.stride);
-    const Index reach = args_.width + args_.pad - args_.kernel_w;
-    const Index inner_end = most(inner, least(args_.out_width, reach < 0 ? 0 : reach / args_.stride + 1));
-    border(0, inner, y);
-    Index x = inner;
-    if (args_.stride == 1) {
+    if (args_.stride != 1) {
+      single_outputs(y);
+    } else {
       switch (args_.kernel_w) {
-      case 3: x = dense<3>(inner, inner_end, y); break;
-      case 5: x = dense<5>(inner, inner_end, y); break;
-      case 7: x = dense<7>(inner, inner_end, y); break;
-      default: break;
+      case 3: dense<3>(y); break;
+      case 5: dense<5>(y); break;
+      case 7: dense<7>(y); break;
+      default: single_outputs(y); break;
       }
     }
-    border(x, args_.out_width, y);
     finish(batch, out_row, y, y_at);
   }
 
  private:
-  static constexpr int kOutputs = 6;
+  /// Seven sums and up to seven taps fit the registers; images of 14, 28, 56 columns divide by it.
+  static constexpr int kOutputs = 7;
 
   template <int K>
-  Index dense(Index x, Index end, float* y) const {
-    for (; x + kOutputs <= end; x += kOutputs) {
-      dense_columns<K, kOutputs>(taps_, x - args_.pad, y + x * args_.channels);
+  void dense(float* y) const {
+    Index x = 0;
+    for (; x + kOutputs <= args_.out_width; x += kOutputs) {
+      dense_columns<K, kOutputs>(taps_, x, y + x * args_.channels);
     }
-    for (; x + 2 <= end; x += 2) {
-      dense_columns<K, 2>(taps_, x - args_.pad, y + x * args_.channels);
+    for (; x + 3 <= args_.out_width; x += 3) {
+      dense_columns<K, 3>(taps_, x, y + x * args_.channels);
     }
-    for (; x < end; ++x) {
-      dense_columns<K, 1>(taps_, x - args_.pad, y + x * args_.channels);
+    for (; x < args_.out_width; ++x) {
+      dense_columns<K, 1>(taps_, x, y + x * args_.channels);
     }
-    return x;
   }
 
-  void border(Index begin, Index end, float* y) const {
-    for (Index x = begin; x < end; ++x) {
-      const Index from = x * args_.stride - args_.pad;
-      const Index kx_begin = most(0, -from);
-      const Index kx_end = most(kx_begin, least(args_.kernel_w, args_.width - from));
-      single_output(taps_, from, kx_begin, kx_end, y + x * args_.channels);
+  void single_outputs(float* y) const {
+    for (Index x = 0; x < args_.out_width; ++x) {
+      single_output(taps_, x * args_.stride, y + x * args_.channels);
+    }
+  }
+
+  /// A first step that adds one value per channel costs nothing where sums start from it.
+  void take_bias(float* bias) {
+    steps_ = args_.steps;
+    for (Index i = 0; i < args_.channels; ++i) {
+      bias[i] = 0.0F;
+    }
+    if (steps_.count == 0 || steps_.steps->fn != StepFn::kAdd) {
+      return;
+    }
+    const Operand& operand = steps_.steps->operand;
+    if (operand.row == 0 && operand.outer[0] == 0 && operand.outer[1] == 0) {
+      read_into(operand, operand.data, args_.channels, bias);
+      ++steps_.steps;
+      --steps_.count;
+    }
+  }
+
+  /// The last kernel_h input rows are kept; their padding is written once.
+  void prepare_ring(float* ring) {
+    ring_ = ring;
+    row_size_ = (args_.width + 2 * args_.pad) * args_.channels;
+    const Index edge = args_.pad * args_.channels;
+    for (Index slot = 0; slot < args_.kernel_h; ++slot) {
+      held_[slot] = -1;
+      float* row = ring_ + slot * row_size_;
+      for (Index i = 0; i < edge; ++i) {
+        row[i] = 0.0F;
+        row[row_size_ - 1 - i] = 0.0F;
+      }
     }
   }
 
@@ -161,27 +196,27 @@ class ShareOfRows {
     }
   }
 
-  /// Rows that are not plain f32 are converted once and kept while the kernel passes over them.
   const float* input_row(Index batch, Index row) {
-    const Index at = batch * args_.x_stride[0] + row * args_.x_stride[1];
-    if (direct_x_) {
-      return reinterpret_cast<const float*>(args_.x) + at;
-    }
     const Index slot = row % args_.kernel_h;
-    float* to = ring_ + slot * args_.width * args_.channels;
+    float* to = ring_ + slot * row_size_;
     const Index wanted = batch * args_.height + row;
     if (held_[slot] != wanted) {
+      const Index at = batch * args_.x_stride[0] + row * args_.x_stride[1];
       Operand image;
       image.bf16 = args_.x_bf16;
       image.row = args_.x_stride[2];
       image.column = args_.x_stride[3];
-      copy_rows_to(image, args_.x + at * (args_.x_bf16 ? 2 : 4), args_.width, args_.channels, to, args_.channels);
+      copy_rows_to(image, args_.x + at * (args_.x_bf16 ? 2 : 4), args_.width, args_.channels,
+                   to + args_.pad * args_.channels, args_.channels);
       held_[slot] = wanted;
     }
     return to;
   }
 
   void finish(Index batch, Index out_row, float* y, Index y_at) const {
+    if (steps_.count == 0 && direct_y_) {
+      return;
+    }
     Nest nest;
     nest.rank = 2;
     nest.dims[0] = args_.batch;
@@ -193,26 +228,28 @@ class ShareOfRows {
     target.data = args_.y;
     target.bf16 = args_.y_bf16;
     target.column = args_.y_stride[3];
-    for (Index x = 0; x < args_.out_width && (args_.steps.count > 0 || !direct_y_); ++x) {
+    for (Index x = 0; x < args_.out_width; ++x) {
       float* pixel = y + x * args_.channels;
-      apply_steps(args_.steps, nest, at, x, 0, args_.channels, pixel, pixel);
-      if (!direct_y_) {
-        std::byte* to = element_to_write(target, y_at + x * args_.y_stride[2]);
-        if (is_plain(target)) {
-          gather(pixel, 1, args_.channels, reinterpret_cast<float*>(to));
-        } else {
-          write_row(target, pixel, args_.channels, to);
-        }
+      apply_steps(steps_, nest, at, x, 0, args_.channels, pixel, pixel);
+      if (direct_y_) {
+        continue;
+      }
+      std::byte* to = element_to_write(target, y_at + x * args_.y_stride[2]);
+      if (is_plain(target)) {
+        gather(pixel, 1, args_.channels, reinterpret_cast<float*>(to));
+      } else {
+        write_row(target, pixel, args_.channels, to);
       }
     }
   }
 
   const DepthwiseArgs& args_;
   Taps taps_{};
-  bool direct_x_ = false;
+  StepList steps_;
   bool direct_y_ = false;
   float* y_row_ = nullptr;
   float* ring_ = nullptr;
+  Index row_size_ = 0;
   Index held_[kMaxKernel] = {};
 };
 

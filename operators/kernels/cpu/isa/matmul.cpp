@@ -62,18 +62,13 @@ class BlockProduct {
 
  private:
   void multiply(const Block& block, const std::byte* a_from, Index k, Index depth, float* c, Index c_row) {
-    const auto* a = reinterpret_cast<const float*>(a_from);
-    Index a_row = args_.a.row;
-    Index a_column = args_.a.column;
+    Factor a = factor_of_rows(reinterpret_cast<const float*>(a_from), args_.a.row, args_.a.column);
     if (args_.a_copied) {
-      // An odd number of cache lines between rows keeps them in different cache sets.
-      a_row = args_.block_k + 16;
-      a_column = 1;
-      copy_rows_to(args_.a, a_from, block.rows, depth, a_copy_, a_row);
-      a = a_copy_;
+      pack_tiles(args_.a, a_from, block.rows, depth, a_copy_);
+      a = factor_of_tiles(a_copy_, depth);
     }
     for (Index j = 0; j < block.columns; j += kTileColumns) {
-      panel_product(k > 0, block.rows, depth, a, a_row, a_column, panel_of(block, j, k, depth), c + j, c_row,
+      panel_product(k > 0, block.rows, depth, a, panel_of(block, j, k, depth), c + j, c_row,
                     least(kTileColumns, block.columns - j));
     }
   }

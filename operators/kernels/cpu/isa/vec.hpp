@@ -52,8 +52,15 @@ ATTNPROF_INLINE Index rounded_up(Index value, Index step) {
   return (value + step - 1) / step * step;
 }
 
+/// Not `Vec{} + x`: adding zero is an operation that the compiler must keep.
 ATTNPROF_INLINE Vec broadcast(float x) {
-  return Vec{} + x;
+#if defined(__AVX512F__)
+  return _mm512_set1_ps(x);
+#elif defined(__AVX2__)
+  return _mm256_set1_ps(x);
+#else
+  return Vec{x, x, x, x};
+#endif
 }
 ATTNPROF_INLINE Vec zero() {
   return Vec{};
@@ -121,11 +128,28 @@ ATTNPROF_INLINE Vec abs(Vec x) {
   return as_float(as_int(x) & 0x7fffffff);
 }
 
+// Not through a pointer to an unaligned vector: g++ 12 moves such an object in halves when it is copied to memory.
 ATTNPROF_INLINE Vec load(const float* p) {
+#if defined(__AVX512F__)
+  return _mm512_loadu_ps(p);
+#elif defined(__AVX2__)
+  return _mm256_loadu_ps(p);
+#elif defined(__SSE2__)
+  return _mm_loadu_ps(p);
+#else
   return *reinterpret_cast<const VecUnaligned*>(p);
+#endif
 }
 ATTNPROF_INLINE void store(float* p, Vec x) {
+#if defined(__AVX512F__)
+  _mm512_storeu_ps(p, x);
+#elif defined(__AVX2__)
+  _mm256_storeu_ps(p, x);
+#elif defined(__SSE2__)
+  _mm_storeu_ps(p, x);
+#else
   *reinterpret_cast<VecUnaligned*>(p) = x;
+#endif
 }
 
 #if defined(__AVX512F__)
@@ -289,28 +313,71 @@ ATTNPROF_INLINE float max_of(Vec x) {
 #endif
 }
 
-/// In place: rows[i][j] becomes rows[j][i]. Swaps ever smaller blocks (Eklundh 1972).
-ATTNPROF_INLINE void transpose(Vec (&rows)[kLanes]) {
-#pragma GCC unroll 5
-  for (int step = kLanes / 2; step > 0; step /= 2) {
-    IntVec low{};
-    IntVec high{};
+/// Lanes of a and b in turn, taken from the lower or upper half of each group of four: one instruction on x86.
+template <int kWidth>
+ATTNPROF_INLINE Vec interleave(Vec a, Vec b, bool upper) {
+  IntVec index{};
 #pragma GCC unroll 16
-    for (int i = 0; i < kLanes; ++i) {
-      // Lane i of the upper row takes the lower row's lane where bit `step` is set, and the other way round.
-      low[i] = (i & step) == 0 ? i : kLanes + i - step;
-      high[i] = (i & step) == 0 ? i + step : kLanes + i;
-    }
+  for (int i = 0; i < kLanes; ++i) {
+    const int within = i % 4;
+    const int source = (within / kWidth) % 2; // a or b
+    const int lane = within / (2 * kWidth) * kWidth + within % kWidth + (upper ? 2 : 0);
+    index[i] = i / 4 * 4 + lane + source * kLanes;
+  }
+  return __builtin_shuffle(a, b, index);
+}
+
+/// Groups of four lanes whose number has bit `kStep` clear (or set) of a, then the same of b, each in its place.
+template <int kStep>
+ATTNPROF_INLINE Vec exchange_groups(Vec a, Vec b, bool upper) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  return upper ? _mm256_permute2f128_ps(a, b, 0x31) : _mm256_permute2f128_ps(a, b, 0x20);
+#else
+  IntVec index{};
 #pragma GCC unroll 16
-    for (int i = 0; i < kLanes; ++i) {
-      if ((i & step) == 0) {
-        const Vec a = rows[i];
-        const Vec b = rows[i + step];
-        rows[i] = __builtin_shuffle(a, b, low);
-        rows[i + step] = __builtin_shuffle(a, b, high);
-      }
+  for (int i = 0; i < kLanes; ++i) {
+    const int group = i / 4;
+    const bool from_b = (group & kStep) != 0;
+    const int source = (group & ~kStep) | (upper ? kStep : 0);
+    index[i] = source * 4 + i % 4 + (from_b ? kLanes : 0);
+  }
+  return __builtin_shuffle(a, b, index);
+#endif
+}
+
+template <int kStep>
+ATTNPROF_INLINE void exchange_rows(Vec (&rows)[kLanes]) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) {
+    if ((i & (4 * kStep)) == 0) {
+      const Vec a = rows[i];
+      const Vec b = rows[i + 4 * kStep];
+      rows[i] = exchange_groups<kStep>(a, b, false);
+      rows[i + 4 * kStep] = exchange_groups<kStep>(a, b, true);
     }
   }
+}
+
+/// In place: rows[i][j] becomes rows[j][i]. First within groups of four rows and four lanes, then the groups
+/// themselves.
+ATTNPROF_INLINE void transpose(Vec (&rows)[kLanes]) {
+#pragma GCC unroll 4
+  for (int i = 0; i < kLanes; i += 4) {
+    const Vec a = interleave<1>(rows[i], rows[i + 1], false);
+    const Vec b = interleave<1>(rows[i], rows[i + 1], true);
+    const Vec c = interleave<1>(rows[i + 2], rows[i + 3], false);
+    const Vec d = interleave<1>(rows[i + 2], rows[i + 3], true);
+    rows[i] = interleave<2>(a, c, false);
+    rows[i + 1] = interleave<2>(a, c, true);
+    rows[i + 2] = interleave<2>(b, d, false);
+    rows[i + 3] = interleave<2>(b, d, true);
+  }
+#if defined(__AVX512F__)
+  exchange_rows<2>(rows);
+#endif
+#if defined(__AVX2__)
+  exchange_rows<1>(rows);
+#endif
 }
 
 } // namespace attnprof::operators::ATTNPROF_ISA
