@@ -25,7 +25,15 @@ const LayoutDescriptor& layout_of(const Config& given) {
   return find_layout(text_or(given, "layout"));
 }
 const VariantDescriptor& variant_of(const Config& given) {
-  return find_variant(given.has("variant") ? given.text("variant") : "mha");
+  if (given.has("variant")) {
+    return find_variant(given.text("variant"));
+  }
+  for (const auto& [name, value] : layout_of(given).fallbacks) {
+    if (name == "variant") {
+      return find_variant(std::get<std::string>(value));
+    }
+  }
+  return find_variant("mha");
 }
 
 template <class Descriptor>
@@ -131,12 +139,13 @@ void resolve_lengths(Config& config) {
   if (config.has("grid")) {
     const Grid grid = config.grid();
     const std::int64_t tokens = (Count(grid.height) * grid.width).value();
-    if (config.has("seq_len") && config.integer("seq_len") != tokens) {
+    const std::int64_t with_class = tokens + (config.flag("cls_token") ? 1 : 0);
+    if (config.has("seq_len") && config.integer("seq_len") != with_class) {
       throw Error(ErrorKind::kInvalid,
                   fmt::format("--seq-len {} contradicts --grid {}, which has {} tokens: give one of them",
-                              config.integer("seq_len"), config.text("grid"), tokens));
+                              config.integer("seq_len"), config.text("grid"), with_class));
     }
-    config.set("seq_len", tokens);
+    config.set("seq_len", with_class);
   } else if (config.has("phase") && config.text("phase") == "decode" && !config.has("seq_len")) {
     config.set("seq_len", std::int64_t{1});
   }
@@ -163,6 +172,11 @@ Config resolve(const Config& given) {
   }
   config.set("layout", text_or(given, "layout"));
   const LayoutDescriptor& layout = layout_of(config);
+  for (const auto& [name, value] : layout.fallbacks) {
+    if (!config.has(name)) {
+      config.set(name, value);
+    }
+  }
   if (layout.takes_variant) {
     config.set("variant", variant_of(config).name);
   }

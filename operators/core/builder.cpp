@@ -1,6 +1,7 @@
 #include "operators/core/builder.hpp"
 
 #include <fmt/format.h>
+#include <numeric>
 #include <utility>
 
 namespace attnprof::operators {
@@ -88,7 +89,7 @@ View GraphBuilder::matmul(const std::string& leaf, const View& a, const View& b,
     require(a.dims[i] == b.dims[i], "matmul", a, b);
   }
   const View c = temporary(dims);
-  push(leaf, MatMul{a, b, c, options.mask, options.mask_axes, {}});
+  push(leaf, MatMul{a, b, c, options.mask, options.mask_axes, options.useful_entries, {}});
   return c;
 }
 
@@ -140,6 +141,79 @@ View GraphBuilder::depthwise_conv2d(const std::string& leaf, const View& x, cons
                             (x.dims[2] + 2 * pad - w.dims[2]) / stride + 1, x.dims[3]});
   push(leaf, DepthwiseConv2d{x, w, y, stride, pad, {{StepFn::kAdd, 0.0, each_row(bias, y), {}}}});
   return y;
+}
+
+View GraphBuilder::constant(const std::string& name, const Extents& dims, std::vector<float> values) {
+  if (const TensorId found = graph_.find(name); found >= 0) {
+    return dense_view(found, graph_.tensor(found).dims);
+  }
+  const View view = add_tensor(name, dims, TensorRole::kConstant);
+  Tensor& tensor = graph_.tensors.back();
+  tensor.dtype = DType::kF32;
+  tensor.fill = Fill::kValues;
+  tensor.values = std::make_shared<const std::vector<float>>(std::move(values));
+  return view;
+}
+
+View GraphBuilder::conv2d(const std::string& leaf, const View& x, const View& w, const View& bias, std::int64_t stride,
+                          std::int64_t pad, std::int64_t groups) {
+  require(x.rank() == 4 && w.rank() == 4 && w.dims[3] * groups == x.dims[3] && w.dims[0] % groups == 0, "conv2d", x, w);
+  const View y = temporary({x.dims[0], (x.dims[1] + 2 * pad - w.dims[1]) / stride + 1,
+                            (x.dims[2] + 2 * pad - w.dims[2]) / stride + 1, w.dims[0]});
+  Steps epilogue;
+  if (bias.tensor >= 0) {
+    epilogue.push_back({StepFn::kAdd, 0.0, each_row(bias, y), {}});
+  }
+  push(leaf, Conv2d{x, w, y, stride, pad, groups, std::move(epilogue)});
+  return y;
+}
+
+View GraphBuilder::pool(const std::string& leaf, const View& x, std::int64_t kernel, std::int64_t stride,
+                        std::int64_t pad) {
+  const View y = temporary(
+      {x.dims[0], (x.dims[1] + 2 * pad - kernel) / stride + 1, (x.dims[2] + 2 * pad - kernel) / stride + 1, x.dims[3]});
+  push(leaf, Pool{x, y, kernel, stride, pad});
+  return y;
+}
+
+View GraphBuilder::reduce(const std::string& leaf, const View& x, bool mean) {
+  Extents dims = x.dims;
+  dims.erase(dims.size() - 2);
+  const View y = temporary(dims);
+  push(leaf, Reduce{x, y, mean});
+  return y;
+}
+
+View GraphBuilder::channel_conv1d(const std::string& leaf, const View& x, const View& w) {
+  require(x.rank() == 2 && w.rank() == 1, "channel_conv1d", x, w);
+  const View y = temporary(x.dims);
+  push(leaf, ChannelConv1d{x, w, y});
+  return y;
+}
+
+View GraphBuilder::cumsum(const std::string& leaf, const View& x) {
+  const View y = temporary(x.dims);
+  push(leaf, CumSum{x, y});
+  return y;
+}
+
+View GraphBuilder::gather(const std::string& leaf, const View& x, const View& index) {
+  require(index.rank() == 1 && x.rank() >= 2, "gather", x, index);
+  Extents dims = x.dims;
+  dims[dims.size() - 2] = index.dims[0];
+  const View y = temporary(dims);
+  push(leaf, Gather{x, index, y, graph_.tensor(index.tensor).values});
+  return y;
+}
+
+View GraphBuilder::pad_rows(const std::string& leaf, const View& x, std::int64_t rows) {
+  const std::int64_t real = x.dims.back(1);
+  if (real == rows) {
+    return x;
+  }
+  std::vector<float> index(static_cast<std::size_t>(rows), -1.0F);
+  std::iota(index.begin(), index.begin() + static_cast<std::ptrdiff_t>(real), 0.0F);
+  return gather(leaf, x, constant(fmt::format("pad_{}_to_{}", real, rows), {rows}, std::move(index)));
 }
 
 View GraphBuilder::layout_copy(const std::string& leaf, const View& x) {

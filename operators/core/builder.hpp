@@ -28,6 +28,8 @@ class GraphBuilder {
   View weight(const std::string& name, const Extents& dims);
   View cache(const std::string& name, const Extents& dims, std::int64_t past_len);
   View rope_table(std::int64_t tokens, std::int64_t head_dim, std::int64_t first_position);
+  /// A constant with given values, f32; `name` must be unique or name the same values.
+  View constant(const std::string& name, const Extents& dims, std::vector<float> values);
   View temporary(const Extents& dims) { return add_tensor("", dims, TensorRole::kIntermediate); }
   void mark_output(const View& view, const std::string& name);
   /// Prefix of the names of weights and caches added from now on; returns the former one.
@@ -36,6 +38,7 @@ class GraphBuilder {
   struct MatMulOptions {
     Mask mask;
     MatMul::MaskAxes mask_axes = MatMul::MaskAxes::kNone;
+    std::optional<std::int64_t> useful_entries = std::nullopt;
   };
   View matmul(const std::string& leaf, const View& a, const View& b) { return matmul(leaf, a, b, {}); }
   View matmul(const std::string& leaf, const View& a, const View& b, const MatMulOptions& options);
@@ -50,6 +53,16 @@ class GraphBuilder {
   View layernorm(const std::string& leaf, const View& x, const View& gamma, const View& beta, double eps);
   View depthwise_conv2d(const std::string& leaf, const View& x, const View& w, const View& bias, std::int64_t stride,
                         std::int64_t pad);
+  View conv2d(const std::string& leaf, const View& x, const View& w, const View& bias, std::int64_t stride,
+              std::int64_t pad, std::int64_t groups);
+  View pool(const std::string& leaf, const View& x, std::int64_t kernel, std::int64_t stride, std::int64_t pad);
+  View reduce(const std::string& leaf, const View& x, bool mean); ///< over the dimension before the last
+  View channel_conv1d(const std::string& leaf, const View& x, const View& w);
+  View cumsum(const std::string& leaf, const View& x);
+  /// Rows of x [..., rows, c] in the order of `index`, which constant() made; -1 gives a row of zeros.
+  View gather(const std::string& leaf, const View& x, const View& index);
+  /// x [..., rows, c] with zero rows at the end up to `rows`; x itself where nothing is missing.
+  View pad_rows(const std::string& leaf, const View& x, std::int64_t rows);
   /// Materialises a strided view: the copy that a framework's eager mode makes at a head split or merge.
   View layout_copy(const std::string& leaf, const View& x);
   /// A layout copy into part of a larger tensor: the concatenation of heads.

@@ -99,6 +99,7 @@ std::optional<Attention> attention_of(const Graph& graph, const Core& core) {
   out.v = *values;
   out.y = as_queries(mix.c);
   out.mask = scores.mask;
+  out.useful_pairs = scores.useful_entries;
   out.tiles = attention_tiles(out.q.dims[3], out.k.dims[2], out.q.dims[4], out.v.dims[3]);
   bool scaled = false;
   for (const std::size_t i : core.between) {

@@ -91,7 +91,8 @@ namespace {
 
 /// Ops that take any strides on every operand; the others keep their dense inputs and the copy stays.
 bool takes_strides(const Primitive& primitive) {
-  return std::visit(Overloaded{[](const DepthwiseConv2d&) { return false; }, [](const auto&) { return true; }},
+  return std::visit(Overloaded{[](const DepthwiseConv2d&) { return false; }, [](const Conv2d&) { return false; },
+                               [](const Pool&) { return false; }, [](const auto&) { return true; }},
                     primitive);
 }
 
@@ -118,6 +119,9 @@ bool covers(const Graph& graph, const View& view) {
 }
 
 bool readers_take_source(Graph& graph, const Uses& uses, const Copy& copy) {
+  if (graph.tensor(copy.y.tensor).role != TensorRole::kIntermediate) {
+    return false; // an output must exist, whoever reads it
+  }
   const auto& readers = uses.readers[static_cast<std::size_t>(copy.y.tensor)];
   std::vector<Primitive> changed;
   for (const std::size_t i : readers) {

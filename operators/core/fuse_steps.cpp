@@ -16,6 +16,9 @@ Tail tail_of(Primitive& primitive) {
   return std::visit(Overloaded{[](MatMul& op) {
                                  return Tail{&op.epilogue, &op.c};
                                },
+                               [](Conv2d& op) {
+                                 return Tail{&op.epilogue, &op.y};
+                               },
                                [](DepthwiseConv2d& op) {
                                  return Tail{&op.epilogue, &op.y};
                                },

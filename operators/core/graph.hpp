@@ -13,7 +13,7 @@ enum class TensorRole {
 };
 
 /// How a constant is computed; everything else is filled with seeded random values.
-enum class Fill { kRandom, kRopeTable };
+enum class Fill { kRandom, kRopeTable, kValues };
 
 struct Tensor {
   std::string name;
@@ -21,7 +21,8 @@ struct Tensor {
   DType dtype = DType::kF32;
   TensorRole role = TensorRole::kIntermediate;
   Fill fill = Fill::kRandom;
-  std::int64_t position = 0; ///< first position of a rotary table; tokens already in a cache
+  std::shared_ptr<const std::vector<float>> values; ///< of kValues
+  std::int64_t position = 0;                        ///< first position of a rotary table; tokens already in a cache
   [[nodiscard]] Count elements() const { return dense_view(0, dims).elements(); }
   [[nodiscard]] Count bytes() const { return elements() * size_bytes(dtype); }
 };

@@ -61,6 +61,40 @@ void visit_operands(DepthwiseConv2d& op, Read&& read, Write&& write) {
   write(op.y);
 }
 template <class Read, class Write>
+void visit_operands(Conv2d& op, Read&& read, Write&& write) {
+  read(op.x);
+  read(op.w);
+  visit_steps(op.epilogue, read);
+  write(op.y);
+}
+template <class Read, class Write>
+void visit_operands(Pool& op, Read&& read, Write&& write) {
+  read(op.x);
+  write(op.y);
+}
+template <class Read, class Write>
+void visit_operands(Reduce& op, Read&& read, Write&& write) {
+  read(op.x);
+  write(op.y);
+}
+template <class Read, class Write>
+void visit_operands(ChannelConv1d& op, Read&& read, Write&& write) {
+  read(op.x);
+  read(op.w);
+  write(op.y);
+}
+template <class Read, class Write>
+void visit_operands(CumSum& op, Read&& read, Write&& write) {
+  read(op.x);
+  write(op.y);
+}
+template <class Read, class Write>
+void visit_operands(Gather& op, Read&& read, Write&& write) {
+  read(op.x);
+  read(op.index);
+  write(op.y);
+}
+template <class Read, class Write>
 void visit_operands(Copy& op, Read&& read, Write&& write) {
   read(op.x);
   write(op.y);
@@ -89,6 +123,16 @@ KeyRange touched_keys(const Attention& op) {
     }
   }
   return all.value_or(KeyRange{});
+}
+
+std::int64_t named_rows(const Gather& op) {
+  std::vector<bool> named(static_cast<std::size_t>(op.x.dims.back(1)), false);
+  for (const float index : *op.indices) {
+    if (index >= 0.0F) {
+      named[static_cast<std::size_t>(index)] = true;
+    }
+  }
+  return std::count(named.begin(), named.end(), true);
 }
 
 /// The same elements under another shape: broadcast dimensions and size-1 dimensions dropped, sorted by stride.
@@ -140,6 +184,13 @@ Io io_of(const Primitive& primitive) {
     if (attention->bias) {
       attention->bias = attention->bias->slice(4, keys.begin, keys.end - keys.begin);
     }
+  }
+  if (auto* cumsum = std::get_if<CumSum>(&op)) { // the last row is in no exclusive prefix
+    const std::size_t rows = cumsum->x.rank() - 2;
+    cumsum->x = cumsum->x.slice(rows, 0, cumsum->x.dims[rows] - 1);
+  }
+  if (auto* gather = std::get_if<Gather>(&op)) { // only rows that an index names; which ones does not change the bytes
+    gather->x = gather->x.slice(gather->x.rank() - 2, 0, named_rows(*gather));
   }
   Io io;
   std::visit(

@@ -3,6 +3,7 @@
 #include "operators/core/mask.hpp"
 #include "operators/core/view.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,14 +17,19 @@ namespace attnprof::operators {
 
 /// Element-wise functions. Their cost stands in step_traits, their meaning in kernels/reference/scalar.hpp.
 enum class StepFn {
-  kScale,    ///< x * value
-  kAdd,      ///< x + operand: bias, residual, mask or relative position bias
-  kMul,      ///< x * operand: gating
-  kRelu,     ///< max(x, 0)
-  kGelu,     ///< 0.5 * x * (1 + erf(x / sqrt 2)), the erf form
-  kSilu,     ///< x * sigmoid(x)
-  kSigmoid,  ///< 1 / (1 + exp(-x))
-  kMaskFill, ///< -inf where the mask does not attend; last two dimensions are queries and keys
+  kScale,      ///< x * value
+  kAdd,        ///< x + operand: bias, residual, mask or relative position bias
+  kMul,        ///< x * operand: gating
+  kRelu,       ///< max(x, 0)
+  kGelu,       ///< 0.5 * x * (1 + erf(x / sqrt 2)), the erf form
+  kSilu,       ///< x * sigmoid(x)
+  kSigmoid,    ///< 1 / (1 + exp(-x))
+  kMaskFill,   ///< -inf where the mask does not attend; last two dimensions are queries and keys
+  kMaskZero,   ///< 0 where the mask does not attend
+  kSquare,     ///< x * x
+  kExp,        ///< exp(x)
+  kEluPlusOne, ///< elu(x) + 1 = exp(min(x, 0)) + max(x, 0): the feature map of linear attention
+  kDivide,     ///< x / operand
 };
 
 struct StepTraits {
@@ -34,6 +40,11 @@ struct StepTraits {
 };
 /// The one table of element-wise costs (DESIGN.md, section 4).
 const StepTraits& step_traits(StepFn fn);
+
+/// Steps that look at the position of an element.
+constexpr bool is_mask(StepFn fn) {
+  return fn == StepFn::kMaskFill || fn == StepFn::kMaskZero;
+}
 
 /// One element-wise step on a value x; `operand` has the shape of the op's output (broadcast by stride 0).
 struct Step {
@@ -48,11 +59,15 @@ using Steps = std::vector<Step>;
 /// c[..., m, n] = steps(sum over k of a[..., m, k] * b[..., k, n]); batch dimensions are equal (broadcast by stride 0).
 struct MatMul {
   static constexpr std::string_view kName = "matmul";
-  /// Which two axes of the product the mask speaks about: scores are (m, n), the value mix is (m, k).
-  enum class MaskAxes { kNone, kRowsColumns, kRowsInner };
+  /// Which axes of the product the mask, or useful_entries, speaks about: scores are (m, n), the value mix is (m, k),
+  /// sums over tokens are (k).
+  enum class MaskAxes { kNone, kRowsColumns, kRowsInner, kRows, kInner };
   View a, b, c;
   Mask mask;
   MaskAxes mask_axes = MaskAxes::kNone;
+  /// Entries of those axes, over the whole batch, that hold real tokens; where padding makes them fewer than the mask
+  /// says.
+  std::optional<std::int64_t> useful_entries;
   Steps epilogue;
 };
 
@@ -73,6 +88,7 @@ struct Attention {
   Mask mask;
   Tiles tiles;
   std::optional<View> bias;
+  std::optional<std::int64_t> useful_pairs; ///< real (query, key) pairs over the whole batch, where there is padding
 };
 
 /// y = steps(x), element by element, in one pass.
@@ -100,6 +116,55 @@ struct DepthwiseConv2d {
   Steps epilogue;
 };
 
+/// y[b, i, j, o] = steps(sum over taps and input channels of the group of x * w[o, u, v, c]), channels last, zero
+/// padding.
+struct Conv2d {
+  static constexpr std::string_view kName = "conv2d";
+  View x, w, y; ///< [batch, height, width, in], [out, kernel, kernel, in / groups], [batch, out_h, out_w, out]
+  std::int64_t stride = 1;
+  std::int64_t pad = 0;
+  std::int64_t groups = 1;
+  Steps epilogue;
+};
+
+/// y[b, i, j, ch] = mean of x over the kernel's taps that fall inside the map (count_include_pad = false), channels
+/// last.
+struct Pool {
+  static constexpr std::string_view kName = "pool";
+  View x, y;
+  std::int64_t kernel = 1;
+  std::int64_t stride = 1;
+  std::int64_t pad = 0;
+};
+
+/// y[..., d] = sum, or mean, over n of x[..., n, d].
+struct Reduce {
+  static constexpr std::string_view kName = "reduce";
+  View x, y;
+  bool mean = false;
+};
+
+/// A convolution along the channels of y[b, c] = sum over taps of x[b, c + u - kernel/2] * w[u], zero padding: the gate
+/// of efficient channel attention (Wang et al. 2020, eq. 4).
+struct ChannelConv1d {
+  static constexpr std::string_view kName = "channel_conv1d";
+  View x, w, y; ///< [batch, channels], [kernel], [batch, channels]
+};
+
+/// Exclusive prefix sum: y[..., g, r] = sum over g' < g of x[..., g', r]; y[..., 0, r] = 0.
+struct CumSum {
+  static constexpr std::string_view kName = "cumsum";
+  View x, y;
+};
+
+/// y[..., i, c] = x[..., index[i], c], or 0 where the index is negative: rolls, pads and crops of token maps, and the
+/// relative position bias of window attention. The indices are a constant tensor of the graph.
+struct Gather {
+  static constexpr std::string_view kName = "gather";
+  View x, index, y;
+  std::shared_ptr<const std::vector<float>> indices; ///< the values of the index tensor
+};
+
 /// y = x: moves data, 0 FLOPs.
 struct Copy {
   static constexpr std::string_view kName = "copy";
@@ -115,7 +180,8 @@ struct Rope {
   View x, y, table;
 };
 
-using Primitive = std::variant<MatMul, Softmax, Attention, Pointwise, LayerNorm, DepthwiseConv2d, Copy, Rope>;
+using Primitive = std::variant<MatMul, Softmax, Attention, Pointwise, LayerNorm, DepthwiseConv2d, Conv2d, Pool, Reduce,
+                               ChannelConv1d, CumSum, Gather, Copy, Rope>;
 
 /// One primitive with its place in the network, such as "block3/mixer/scores".
 struct Op {

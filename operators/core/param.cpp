@@ -22,10 +22,14 @@ ParamSpec other(std::string name, ParamKind kind, std::string help, Value fallba
 
 } // namespace
 
-std::string ParamSpec::flag() const {
-  std::string out = "--" + name;
+std::string flag_of(std::string_view name) {
+  std::string out = "--" + std::string(name);
   std::replace(out.begin(), out.end(), '_', '-');
   return out;
+}
+
+std::string ParamSpec::flag() const {
+  return flag_of(name);
 }
 
 const std::vector<ParamSpec>& shared_params() {

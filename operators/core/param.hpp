@@ -31,6 +31,9 @@ const std::vector<ParamSpec>& shared_params();
 /// Throws Error(kInternal) for a name that is not shared.
 const ParamSpec& shared_param(std::string_view name);
 
+/// "--seq-len" for "seq_len".
+std::string flag_of(std::string_view name);
+
 /// Reads one value; throws Error(kUsage) with the flag, the text and the allowed range.
 Value parse_value(const ParamSpec& spec, std::string_view text);
 std::string to_string(const Value& value); ///< "" for monostate; booleans as "true", "false"

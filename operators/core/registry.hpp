@@ -25,6 +25,7 @@ struct LayoutStep {
     kMixer,           ///< the attention variant
     kFfn,             ///< the feed-forward network of layers/ffn
     kDepthwiseConv2d, ///< the token interaction of EfficientViT
+    kReuse,           ///< phi on the output of the last mixer or phi, in place of a mixer (SkipAt)
   };
   Kind kind = Kind::kMixer;
   std::string scope;         ///< "mixer", "pre0_ffn"
@@ -41,8 +42,10 @@ struct LayoutDescriptor {
   std::vector<std::string> params;
   std::vector<ParamSpec> own_params;
   bool takes_variant = true;
+  std::vector<std::pair<std::string, Value>> fallbacks; ///< defaults of its own for shared parameters
   void (*resolve)(Config& config) = nullptr;
-  std::vector<LayoutStep> (*steps)(const Config& config) = nullptr;
+  /// Steps of one block; blocks of most layouts are alike.
+  std::vector<LayoutStep> (*steps)(const Config& config, std::int64_t block) = nullptr;
   std::vector<std::string> samples;
 };
 

@@ -24,12 +24,15 @@ Work work(const MatMul& op) {
   const std::int64_t k = op.a.dims.back();
   const std::int64_t n = op.b.dims.back();
   const Count batch = batch_of(op.c, 2);
+  const auto useful = [&](Count all) { return op.useful_entries ? Count(*op.useful_entries) : all; };
   Work out;
   out.macs = batch * m * n * k;
   switch (op.mask_axes) {
   case MatMul::MaskAxes::kNone: out.useful_macs = out.macs; break;
-  case MatMul::MaskAxes::kRowsColumns: out.useful_macs = batch * attended_pairs(op.mask, m, n) * k; break;
-  case MatMul::MaskAxes::kRowsInner: out.useful_macs = batch * attended_pairs(op.mask, m, k) * n; break;
+  case MatMul::MaskAxes::kRowsColumns: out.useful_macs = useful(batch * attended_pairs(op.mask, m, n)) * k; break;
+  case MatMul::MaskAxes::kRowsInner: out.useful_macs = useful(batch * attended_pairs(op.mask, m, k)) * n; break;
+  case MatMul::MaskAxes::kRows: out.useful_macs = useful(batch * m) * n * k; break;
+  case MatMul::MaskAxes::kInner: out.useful_macs = useful(batch * k) * m * n; break;
   }
   add_steps(op.epilogue, op.c.elements(), out);
   return out;
@@ -65,7 +68,8 @@ Work work(const Attention& op) {
   const Count batch = batch_of(op.q, 2);
   Work out;
   out.macs = batch * pairs * (Count(qk_dim) + v_dim);
-  out.useful_macs = batch * attended_pairs(op.mask, n_q, n_k) * (Count(qk_dim) + v_dim);
+  const Count useful_pairs = op.useful_pairs ? Count(*op.useful_pairs) : batch * attended_pairs(op.mask, n_q, n_k);
+  out.useful_macs = useful_pairs * (Count(qk_dim) + v_dim);
   out.vector_flops =
       batch * (pairs * (op.bias ? 6 : 5) + corrected_rows * (Count(v_dim) + 3) + finished_rows * (Count(v_dim) + 1));
   out.transcendentals = batch * (pairs + corrected_rows);
@@ -107,6 +111,44 @@ Work work(const DepthwiseConv2d& op) {
                     inside_taps(op.y.dims[2], op.w.dims[2], op.stride, op.pad, op.x.dims[2]);
   add_steps(op.epilogue, op.y.elements(), out);
   return out;
+}
+
+Work work(const Conv2d& op) {
+  const Count per_tap = Count(op.w.dims[3]) * op.y.dims[3]; // input channels of a group times outputs
+  Work out;
+  out.macs = Count(op.y.dims[0]) * op.y.dims[1] * op.y.dims[2] * op.w.dims[1] * op.w.dims[2] * per_tap;
+  out.useful_macs = Count(op.y.dims[0]) * inside_taps(op.y.dims[1], op.w.dims[1], op.stride, op.pad, op.x.dims[1]) *
+                    inside_taps(op.y.dims[2], op.w.dims[2], op.stride, op.pad, op.x.dims[2]) * per_tap;
+  add_steps(op.epilogue, op.y.elements(), out);
+  return out;
+}
+
+/// An add per tap inside the map and a division per output.
+Work work(const Pool& op) {
+  const Count taps = Count(op.y.dims[0]) * op.y.dims[3] *
+                     inside_taps(op.y.dims[1], op.kernel, op.stride, op.pad, op.x.dims[1]) *
+                     inside_taps(op.y.dims[2], op.kernel, op.stride, op.pad, op.x.dims[2]);
+  return {0, 0, taps + op.y.elements(), 0};
+}
+
+/// An add per entry, and a division per result of a mean.
+Work work(const Reduce& op) {
+  return {0, 0, op.x.elements() + (op.mean ? op.y.elements() : Count(0)), 0};
+}
+
+Work work(const ChannelConv1d& op) {
+  const std::int64_t kernel = op.w.dims[0];
+  return {op.y.elements() * kernel,
+          Count(op.y.dims[0]) * inside_taps(op.y.dims[1], kernel, 1, kernel / 2, op.x.dims[1]), 0, 0};
+}
+
+/// Each row but the first is the one before plus a row of x.
+Work work(const CumSum& op) {
+  return {0, 0, op.x.slice(op.x.rank() - 2, 0, op.x.dims.back(1) - 1).elements(), 0};
+}
+
+Work work(const Gather& /*op*/) {
+  return {};
 }
 
 Work work(const Copy& /*op*/) {

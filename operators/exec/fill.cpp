@@ -51,6 +51,9 @@ std::vector<float> fill_values(const Tensor& tensor, std::uint64_t seed) {
   if (tensor.fill == Fill::kRopeTable) {
     return rope_table(tensor);
   }
+  if (tensor.fill == Fill::kValues) {
+    return *tensor.values;
+  }
   std::uint64_t state = seed * 0x2545f4914f6cdd1dULL ^ hash_of(tensor.name);
   std::vector<float> out(static_cast<std::size_t>(tensor.elements().value()));
   const double spread = spread_of(tensor);

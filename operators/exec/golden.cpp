@@ -31,8 +31,12 @@ std::string text_of(const json& value) {
   return value.dump();
 }
 
+/// A name that a variant and a layout share means the variant: the operator alone.
 bool is_layout(const std::string& name) {
-  return std::any_of(layouts().begin(), layouts().end(), [&](const LayoutDescriptor& l) { return l.name == name; });
+  const bool variant =
+      std::any_of(variants().begin(), variants().end(), [&](const VariantDescriptor& v) { return v.name == name; });
+  return !variant &&
+         std::any_of(layouts().begin(), layouts().end(), [&](const LayoutDescriptor& l) { return l.name == name; });
 }
 
 /// Keys that restate what the workload fixes; they are checked where they could disagree.
@@ -61,6 +65,10 @@ Config config_of(const json& file) {
   for (const auto& [key, value] : config.items()) {
     const std::string param = param_name(key);
     if (param == "variant") {
+      continue;
+    }
+    if (param == "expanded_dim") {
+      given.set("expansion", value.get<double>() / config.at("dim").get<double>());
       continue;
     }
     const bool known =

@@ -188,7 +188,9 @@ namespace {
 /// A mixer small enough for any layout; layouts without a mixer stand alone.
 Config layout_sample(const LayoutDescriptor& layout, const std::string& sample) {
   std::string id = fmt::format("layout={}", layout.name);
-  if (layout.takes_variant) {
+  const bool has_variant = std::any_of(layout.fallbacks.begin(), layout.fallbacks.end(),
+                                       [](const auto& fallback) { return fallback.first == "variant"; });
+  if (layout.takes_variant && !has_variant) {
     id += ":variant=mha:heads=2";
   }
   Config config = parse_case_id(sample.empty() ? id : id + ":" + sample);

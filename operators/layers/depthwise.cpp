@@ -7,7 +7,7 @@ namespace attnprof::operators {
 
 void resolve_depthwise(Config& config, const std::string& who) {
   if (!config.has("grid")) {
-    const std::int64_t tokens = config.integer("seq_len");
+    const std::int64_t tokens = config.integer("seq_len") - (config.flag("cls_token") ? 1 : 0);
     const auto side = static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(tokens))));
     if (side * side != tokens) {
       throw Error(ErrorKind::kInvalid,

@@ -2,55 +2,61 @@
 
 #include "operators/layers/depthwise.hpp"
 #include "operators/layers/ffn.hpp"
+#include "operators/layers/phi.hpp"
 
 #include <fmt/format.h>
 
 namespace attnprof::operators {
 namespace {
 
-View lower_body(GraphBuilder& builder, const Config& config, const LayoutStep& step, const View& x) {
+/// What the steps of a network hand on: the residual stream, and the last mixer's output for those that reuse it.
+struct Stream {
+  View x;
+  View mixed;
+};
+
+View lower_body(GraphBuilder& builder, const Config& config, const LayoutStep& step, const View& x, Stream& stream) {
   switch (step.kind) {
-  case LayoutStep::Kind::kMixer: return find_variant(config.text("variant")).build(builder, config, x);
+  case LayoutStep::Kind::kMixer: return stream.mixed = find_variant(config.text("variant")).build(builder, config, x);
   case LayoutStep::Kind::kFfn: return build_ffn(builder, config, x);
   case LayoutStep::Kind::kDepthwiseConv2d: return build_depthwise(builder, config, x);
+  case LayoutStep::Kind::kReuse: return stream.mixed = build_phi(builder, config, stream.mixed);
   }
   throw Error(ErrorKind::kInternal, "a layout step of unknown kind");
 }
 
-View lower_step(GraphBuilder& builder, const Config& config, const LayoutStep& step, const std::string& prefix,
-                const View& x) {
+void lower_step(GraphBuilder& builder, const Config& config, const LayoutStep& step, const std::string& prefix,
+                Stream& stream) {
   const auto scope = builder.scope(step.scope);
-  View inner = x;
+  View inner = stream.x;
   if (!step.norm.empty()) {
     builder.set_weight_prefix(prefix + step.norm);
-    const std::int64_t dim = x.dims.back();
+    const std::int64_t dim = inner.dims.back();
     const View gamma = builder.weight("gamma", {dim});
-    inner = builder.layernorm("norm", x, gamma, builder.weight("beta", {dim}), 1e-5);
+    inner = builder.layernorm("norm", inner, gamma, builder.weight("beta", {dim}), 1e-5);
   }
   builder.set_weight_prefix(prefix + step.weight_prefix);
-  const View body = lower_body(builder, config, step, inner);
-  return step.residual ? builder.add("residual", x, body) : body;
+  const View body = lower_body(builder, config, step, inner, stream);
+  stream.x = step.residual ? builder.add("residual", stream.x, body) : body;
 }
 
 } // namespace
 
 View lower_layout(GraphBuilder& builder, const Config& config, const LayoutDescriptor& layout, const View& x) {
-  const std::vector<LayoutStep> steps = layout.steps(config);
+  Stream stream{x, x};
   if (!config.has("depth")) { // a single operator, not a stack of blocks
-    View y = x;
-    for (const LayoutStep& step : steps) {
-      y = lower_step(builder, config, step, "", y);
+    for (const LayoutStep& step : layout.steps(config, 0)) {
+      lower_step(builder, config, step, "", stream);
     }
-    return y;
+    return stream.x;
   }
-  View y = x;
   for (std::int64_t block = 0; block < config.integer("depth"); ++block) {
     const auto scope = builder.scope(fmt::format("block{}", block));
-    for (const LayoutStep& step : steps) {
-      y = lower_step(builder, config, step, fmt::format("block{}.", block), y);
+    for (const LayoutStep& step : layout.steps(config, block)) {
+      lower_step(builder, config, step, fmt::format("block{}.", block), stream);
     }
   }
-  return y;
+  return stream.x;
 }
 
 } // namespace attnprof::operators

@@ -12,7 +12,9 @@ LayoutDescriptor describe_layout_ffn() {
   out.params.emplace_back("kernel");
   out.takes_variant = false;
   out.resolve = [](Config& config) { resolve_ffn(config, 4.0, "gelu"); };
-  out.steps = [](const Config&) { return std::vector<LayoutStep>{{LayoutStep::Kind::kFfn, "ffn", "", "", false}}; };
+  out.steps = [](const Config&, std::int64_t) {
+    return std::vector<LayoutStep>{{LayoutStep::Kind::kFfn, "ffn", "", "", false}};
+  };
   out.samples = {"seq_len=5:dim=6:mlp_ratio=2",     "seq_len=5:dim=6:ffn_dim=7:activation=relu",
                  "seq_len=5:dim=6:activation=silu", "batch=2:seq_len=5:dim=6:ffn=glu",
                  "seq_len=5:dim=6:ffn=swiglu",      "batch=2:grid=3x4:dim=6:ffn=mlp_dw:kernel=5"};

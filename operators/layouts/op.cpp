@@ -7,7 +7,9 @@ LayoutDescriptor describe_layout_op() {
   out.name = "op";
   out.summary = "the attention operator alone, with its projections";
   out.source = "the variant's own";
-  out.steps = [](const Config&) { return std::vector<LayoutStep>{{LayoutStep::Kind::kMixer, "mixer", "", "", false}}; };
+  out.steps = [](const Config&, std::int64_t) {
+    return std::vector<LayoutStep>{{LayoutStep::Kind::kMixer, "mixer", "", "", false}};
+  };
   out.samples = {""};
   return out;
 }

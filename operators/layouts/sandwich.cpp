@@ -30,7 +30,7 @@ LayoutDescriptor describe_layout_sandwich() {
     resolve_ffn(config, 2.0, "relu");
     resolve_depthwise(config, "--layout sandwich");
   };
-  out.steps = [](const Config& config) {
+  out.steps = [](const Config& config, std::int64_t) {
     std::vector<LayoutStep> steps;
     add_side(steps, "pre", config.integer("n_ffn"));
     steps.push_back({LayoutStep::Kind::kMixer, "mixer", "attn.", "", true});

@@ -10,7 +10,7 @@ LayoutDescriptor describe_layout_standard() {
   out.params = ffn_params();
   out.params.insert(out.params.end(), {"kernel", "depth"});
   out.resolve = [](Config& config) { resolve_ffn(config, 4.0, "gelu"); };
-  out.steps = [](const Config&) {
+  out.steps = [](const Config&, std::int64_t) {
     return std::vector<LayoutStep>{{LayoutStep::Kind::kMixer, "mixer", "attn.", "ln1.", true},
                                    {LayoutStep::Kind::kFfn, "ffn", "ffn.", "ln2.", true}};
   };

@@ -52,6 +52,9 @@ inline Counted operator/(const Counted& a, const Counted& b) {
 inline Counted maximum(const Counted& a, const Counted& b) {
   return vector_op(a.value > b.value ? a.value : b.value, counter(a, b));
 }
+inline Counted minimum(const Counted& a, const Counted& b) {
+  return vector_op(a.value < b.value ? a.value : b.value, counter(a, b));
+}
 inline Counted mul_add(const Counted& a, const Counted& b, const Counted& c) {
   OperationCounts* counts = a.counts != nullptr ? a.counts : counter(b, c);
   if (counts != nullptr) {
@@ -88,6 +91,10 @@ class CountingMemory {
     for (const operators::Tensor& tensor : graph.tensors) {
       tensors_.emplace_back();
       for (std::int64_t i = 0; i < tensor.elements().value(); ++i) {
+        if (tensor.values != nullptr) { // indices must stay what they are
+          tensors_.back().push_back(static_cast<double>((*tensor.values)[static_cast<std::size_t>(i)]));
+          continue;
+        }
         tensors_.back().push_back(next);
         next = next > 1.0 ? next - 1.37 : next + 0.31; // any finite values do: counts do not depend on them
       }

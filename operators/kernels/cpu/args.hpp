@@ -50,9 +50,11 @@ struct RowsArgs {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   Operand x, y;
-  Operand gamma, beta; ///< of the norms; beta.data null: RMSNorm
-  Operand table;       ///< of the rotary embedding
+  Operand gamma, beta; ///< of the norms; beta.data null: RMSNorm. gamma: taps of the convolution along channels
+  Operand table;       ///< of the rotary embedding; indices of a gather
   float eps = 0.0F;
+  float factor = 1.0F;   ///< of a sum: 1, or 1 / rows
+  std::int64_t taps = 0; ///< of the convolution along channels
   StepList steps;
   std::byte* scratch = nullptr;
   std::int64_t scratch_stride = 0; ///< bytes between shares
@@ -111,6 +113,19 @@ struct DepthwiseArgs {
   StepList steps; ///< operands: outer = batch, output row; row = output column; column = channel
   std::byte* scratch = nullptr;
   std::int64_t scratch_stride = 0;
+};
+
+/// Convolutions and pooling over a map, channels last; pooling has no weights.
+struct ConvArgs {
+  std::int64_t batch = 0, height = 0, width = 0, out_height = 0, out_width = 0, out_channels = 0;
+  std::int64_t kernel_h = 0, kernel_w = 0, stride = 1, pad = 0;
+  std::int64_t groups = 1, group_channels = 0; ///< input channels of a group
+  std::int64_t x_stride[4] = {}, y_stride[4] = {}; ///< batch, row, column, channel
+  Operand x, w, y; ///< w: [out_channels][kernel_h * kernel_w][group_channels], dense
+  StepList steps;  ///< operands: outer = batch, output row; row = output column; column = channel
+  std::byte* scratch = nullptr;
+  std::int64_t scratch_stride = 0; ///< bytes between shares
+  std::int64_t out_at = 0;         ///< where a share keeps its rows of y, from the start of its scratch in bytes
 };
 
 } // namespace attnprof::operators::cpu

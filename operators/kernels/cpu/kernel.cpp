@@ -94,7 +94,7 @@ StepPlan plan_steps(const Steps& steps, std::int64_t queries, std::int64_t keys)
   StepPlan plan;
   std::size_t masks = 0;
   for (const Step& step : steps) {
-    masks += step.fn == StepFn::kMaskFill ? 1 : 0;
+    masks += is_mask(step.fn) ? 1 : 0;
   }
   plan.ranges.reserve(masks * static_cast<std::size_t>(queries)); // addresses into it are kept
   for (const Step& step : steps) {
@@ -106,7 +106,7 @@ StepPlan plan_steps(const Steps& steps, std::int64_t queries, std::int64_t keys)
       args.operand.column = step.operand->strides.back();
       args.operand.row = step.operand->rank() > 1 ? step.operand->strides.back(1) : 0;
     }
-    if (step.fn == StepFn::kMaskFill) {
+    if (is_mask(step.fn)) {
       const std::vector<RowRange> ranges = mask_ranges(step.mask, queries, keys);
       args.ranges = plan.ranges.data() + plan.ranges.size();
       plan.ranges.insert(plan.ranges.end(), ranges.begin(), ranges.end());
@@ -123,6 +123,12 @@ std::unique_ptr<CpuKernel> plan_kernel(const PlanContext& context, const Op& op)
                                [&](const Pointwise& p) { return plan_pointwise(context, p); },
                                [&](const LayerNorm& p) { return plan_layernorm(context, p); },
                                [&](const DepthwiseConv2d& p) { return plan_depthwise(context, p); },
+                               [&](const Conv2d& p) { return plan_conv(context, p); },
+                               [&](const Pool& p) { return plan_pool(context, p); },
+                               [&](const Gather& p) { return plan_gather(context, p); },
+                               [&](const Reduce& p) { return plan_reduce(context, p); },
+                               [&](const CumSum& p) { return plan_cumsum(context, p); },
+                               [&](const ChannelConv1d& p) { return plan_channel_conv1d(context, p); },
                                [&](const Copy& p) { return plan_copy(context, p); },
                                [&](const Rope& p) { return plan_rope(context, p); }},
                     op.primitive);

@@ -98,6 +98,12 @@ std::unique_ptr<CpuKernel> plan_softmax(const PlanContext& context, const Softma
 std::unique_ptr<CpuKernel> plan_layernorm(const PlanContext& context, const LayerNorm& op);
 std::unique_ptr<CpuKernel> plan_pointwise(const PlanContext& context, const Pointwise& op);
 std::unique_ptr<CpuKernel> plan_copy(const PlanContext& context, const Copy& op);
+std::unique_ptr<CpuKernel> plan_conv(const PlanContext& context, const Conv2d& op);
+std::unique_ptr<CpuKernel> plan_pool(const PlanContext& context, const Pool& op);
+std::unique_ptr<CpuKernel> plan_gather(const PlanContext& context, const Gather& op);
+std::unique_ptr<CpuKernel> plan_reduce(const PlanContext& context, const Reduce& op);
+std::unique_ptr<CpuKernel> plan_cumsum(const PlanContext& context, const CumSum& op);
+std::unique_ptr<CpuKernel> plan_channel_conv1d(const PlanContext& context, const ChannelConv1d& op);
 std::unique_ptr<CpuKernel> plan_rope(const PlanContext& context, const Rope& op);
 
 } // namespace attnprof::operators::cpu

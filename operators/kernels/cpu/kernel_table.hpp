@@ -6,6 +6,9 @@
 
 namespace attnprof::operators::cpu {
 
+/// Up to this many rows a product is bound by reading its second factor once.
+inline constexpr std::int64_t kFewRows = 4;
+
 /// The kernels compiled for one instruction set. Each does share `share` of `shares`; the shares of one call run at
 /// once.
 struct KernelTable {
@@ -24,6 +27,12 @@ struct KernelTable {
   void (*attention)(const AttentionArgs&, int share, int shares);
   void (*attention_decode)(const AttentionArgs&, int phase, int share, int shares);
   void (*depthwise)(const DepthwiseArgs&, int share, int shares);
+  void (*conv)(const ConvArgs&, int share, int shares);
+  void (*pool)(const ConvArgs&, int share, int shares);
+  void (*gather_rows)(const RowsArgs&, int share, int shares);
+  void (*reduce_rows)(const RowsArgs&, int share, int shares);
+  void (*cumsum_rows)(const RowsArgs&, int share, int shares);
+  void (*channel_conv1d)(const RowsArgs&, int share, int shares);
   // Vector functions on arrays; the kernels above use the same code.
   void (*exp)(const float* x, float* y, std::int64_t n);
   void (*exp_nonpositive)(const float* x, float* y, std::int64_t n);

@@ -1,4 +1,5 @@
 #include "operators/kernels/cpu/kernel.hpp"
+#include "operators/kernels/cpu/onednn_product.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -6,9 +7,6 @@
 
 namespace attnprof::operators::cpu {
 namespace {
-
-/// Up to this many rows the product is bound by reading b once, and b is not packed.
-constexpr std::int64_t kFewRows = 4;
 
 /// The operands of a product: a, b, c, then those of the epilogue. Batch dimensions first, then rows and columns.
 class Operands {
@@ -83,9 +81,10 @@ class Operands {
   std::vector<View> views_;
 };
 
-class OwnMatMul final : public CpuKernel {
+/// A product on oneDNN where it takes the sizes and strides, else on the own kernels.
+class MatMulKernel final : public CpuKernel {
  public:
-  OwnMatMul(const PlanContext& context, const MatMul& op) : table_(context.table), threads_(context.threads) {
+  MatMulKernel(const PlanContext& context, const MatMul& op) : table_(context.table), threads_(context.threads) {
     const Operands operands(op);
     const Walk walk = operands.walk();
     args_.nest = walk.nest();
@@ -109,6 +108,14 @@ class OwnMatMul final : public CpuKernel {
     args_.steps = steps_.list();
     args_.b_panels = context.storage[static_cast<std::size_t>(op.b.tensor)].kind == Storage::Kind::kPanels;
     few_rows_ = args_.m <= kFewRows && (args_.b_panels || args_.b.column == 1 || args_.b.row == 1);
+    const DType dtype = context.graph.tensor(op.b.tensor).dtype;
+    if (onednn_takes(table_, dtype, args_.m, args_.n, args_.k)) {
+      onednn_ = OneDnnProduct::make(args_, threads_);
+    }
+    if (onednn_ != nullptr) {
+      impl_ = fmt::format("onednn {}", onednn_->implementation());
+      return;
+    }
     if (few_rows_) {
       plan_few_rows();
     } else {
@@ -121,6 +128,10 @@ class OwnMatMul final : public CpuKernel {
   [[nodiscard]] std::string impl() const override { return impl_; }
   [[nodiscard]] std::int64_t scratch_bytes() const override { return args_.scratch_stride * threads_; }
   void run(int /*phase*/, int share, int shares) const override {
+    if (onednn_ != nullptr) {
+      onednn_->run(args_, table_, share, shares);
+      return;
+    }
     (few_rows_ ? table_.matvec : table_.matmul)(args_, share, shares);
   }
 
@@ -199,6 +210,7 @@ class OwnMatMul final : public CpuKernel {
   const KernelTable& table_;
   int threads_;
   bool few_rows_ = false;
+  std::unique_ptr<OneDnnProduct> onednn_;
   MatMulArgs args_;
   StepPlan steps_;
   std::string impl_;
@@ -207,7 +219,7 @@ class OwnMatMul final : public CpuKernel {
 } // namespace
 
 std::unique_ptr<CpuKernel> plan_matmul(const PlanContext& context, const MatMul& op) {
-  return std::make_unique<OwnMatMul>(context, op);
+  return std::make_unique<MatMulKernel>(context, op);
 }
 
 } // namespace attnprof::operators::cpu

@@ -143,7 +143,7 @@ std::unique_ptr<CpuKernel> plan_pointwise(const PlanContext& context, const Poin
   bool masks = false;
   for (const Step& step : op.steps) {
     name += fmt::format("{}{}", name.empty() ? "" : "+", step_traits(step.fn).name);
-    masks |= step.fn == StepFn::kMaskFill;
+    masks |= is_mask(step.fn);
   }
   auto kernel = std::make_unique<RowKernel>(context, context.table.pointwise, name.empty() ? "copy" : name);
   RowsArgs& args = kernel->args();

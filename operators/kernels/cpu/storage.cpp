@@ -2,6 +2,7 @@
 
 #include "operators/core/io.hpp"
 #include "operators/exec/fill.hpp"
+#include "operators/kernels/cpu/onednn_product.hpp"
 
 #include <bit>
 #include <cstring>
@@ -35,14 +36,21 @@ void note(std::vector<Use>& uses, TensorId id, Use use) {
   known = known == Use::kNone || known == use ? use : Use::kOther;
 }
 
-std::vector<Use> uses_of(const Graph& graph) {
+/// oneDNN reads weights as they are.
+bool runs_on_onednn(const MatMul& op, DType dtype, const KernelTable& table) {
+  const std::int64_t n = op.c.dims.back();
+  return onednn_takes(table, dtype, op.c.elements().value() / n, n, op.a.dims.back());
+}
+
+std::vector<Use> uses_of(const Graph& graph, const KernelTable& table) {
   std::vector<Use> uses(graph.tensors.size(), Use::kNone);
   for (const Op& op : graph.ops) {
     TensorId packed = -1;
     Use use = Use::kNone;
     if (const auto* product = std::get_if<MatMul>(&op.primitive)) {
       const Tensor& tensor = graph.tensor(product->b.tensor);
-      if (tensor.role == TensorRole::kWeight && tensor.dims.size() == 2 && is_whole(product->b, tensor)) {
+      if (tensor.role == TensorRole::kWeight && tensor.dims.size() == 2 && is_whole(product->b, tensor) &&
+          !runs_on_onednn(*product, tensor.dtype, table)) {
         packed = product->b.tensor;
         use = Use::kFactor;
       }
@@ -116,7 +124,7 @@ std::int64_t place_of(const Storage& storage, std::int64_t i) {
 } // namespace
 
 std::vector<Storage> plan_storage(const Graph& graph, const KernelTable& table) {
-  const std::vector<Use> uses = uses_of(graph);
+  const std::vector<Use> uses = uses_of(graph, table);
   std::vector<Storage> out(graph.tensors.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Tensor& tensor = graph.tensors[i];

@@ -25,7 +25,7 @@ typename Memory::Scalar apply_steps(const Steps& steps, const View& y, const Ext
       operand = memory.load(step.operand->tensor, address);
     }
     const bool attended =
-        step.fn != StepFn::kMaskFill || step.mask.attends(index.back(1), index.back(), y.dims.back(1), y.dims.back());
+        !is_mask(step.fn) || step.mask.attends(index.back(1), index.back(), y.dims.back(1), y.dims.back());
     x = apply_step(step, x, operand, attended);
   }
   return x;
@@ -159,6 +159,109 @@ void run_loop(const DepthwiseConv2d& op, Memory& memory) {
       }
     }
     memory.store(op.y.tensor, address, apply_steps(op.epilogue, op.y, index, sum, memory));
+  });
+}
+
+/// Like the depthwise loop: taps on the padding multiply zeros.
+template <class Memory>
+void run_loop(const Conv2d& op, Memory& memory) {
+  using S = typename Memory::Scalar;
+  const std::int64_t group_outputs = op.y.dims[3] / op.groups;
+  for_each_index(op.y, [&](const Extents& index, std::int64_t address) {
+    const std::int64_t first_channel = index[3] / group_outputs * op.w.dims[3];
+    S sum(0.0);
+    for (std::int64_t tap = 0; tap < op.w.dims[1] * op.w.dims[2]; ++tap) {
+      const std::int64_t u = tap / op.w.dims[2];
+      const std::int64_t v = tap % op.w.dims[2];
+      const std::int64_t row = index[1] * op.stride + u - op.pad;
+      const std::int64_t column = index[2] * op.stride + v - op.pad;
+      const bool inside = row >= 0 && row < op.x.dims[1] && column >= 0 && column < op.x.dims[2];
+      for (std::int64_t c = 0; c < op.w.dims[3]; ++c) {
+        const S x =
+            inside ? memory.load(op.x.tensor, address_at(op.x, {index[0], row, column, first_channel + c})) : S(0.0);
+        sum = mul_add(x, memory.load(op.w.tensor, address_at(op.w, {index[3], u, v, c})), sum);
+      }
+    }
+    memory.store(op.y.tensor, address, apply_steps(op.epilogue, op.y, index, sum, memory));
+  });
+}
+
+template <class Memory>
+void run_loop(const Pool& op, Memory& memory) {
+  using S = typename Memory::Scalar;
+  for_each_index(op.y, [&](const Extents& index, std::int64_t address) {
+    S sum(0.0);
+    int taps = 0;
+    for (std::int64_t tap = 0; tap < op.kernel * op.kernel; ++tap) {
+      const std::int64_t row = index[1] * op.stride + tap / op.kernel - op.pad;
+      const std::int64_t column = index[2] * op.stride + tap % op.kernel - op.pad;
+      if (row >= 0 && row < op.x.dims[1] && column >= 0 && column < op.x.dims[2]) {
+        sum = sum + memory.load(op.x.tensor, address_at(op.x, {index[0], row, column, index[3]}));
+        ++taps;
+      }
+    }
+    memory.store(op.y.tensor, address, sum / S(taps));
+  });
+}
+
+template <class Memory>
+void run_loop(const Reduce& op, Memory& memory) {
+  using S = typename Memory::Scalar;
+  const View columns = op.x.transpose(op.x.rank() - 2, op.x.rank() - 1);
+  for_each_index(op.y, [&](const Extents& index, std::int64_t address) {
+    Extents first = index;
+    first.push_back(0);
+    const std::int64_t at = address_at(columns, first);
+    S sum(0.0);
+    for (std::int64_t i = 0; i < columns.dims.back(); ++i) {
+      sum = sum + memory.load(op.x.tensor, at + i * columns.strides.back());
+    }
+    memory.store(op.y.tensor, address, op.mean ? sum / S(static_cast<double>(columns.dims.back())) : sum);
+  });
+}
+
+template <class Memory>
+void run_loop(const ChannelConv1d& op, Memory& memory) {
+  using S = typename Memory::Scalar;
+  const std::int64_t kernel = op.w.dims[0];
+  for_each_index(op.y, [&](const Extents& index, std::int64_t address) {
+    S sum(0.0);
+    for (std::int64_t u = 0; u < kernel; ++u) {
+      const std::int64_t channel = index[1] + u - kernel / 2;
+      const bool inside = channel >= 0 && channel < op.x.dims[1];
+      const S x = inside ? memory.load(op.x.tensor, address_at(op.x, {index[0], channel})) : S(0.0);
+      sum = mul_add(x, memory.load(op.w.tensor, op.w.offset + u * op.w.strides[0]), sum);
+    }
+    memory.store(op.y.tensor, address, sum);
+  });
+}
+
+template <class Memory>
+void run_loop(const CumSum& op, Memory& memory) {
+  using S = typename Memory::Scalar;
+  const std::int64_t groups = op.x.dims.back(1);
+  for_each_batch<2>({&op.x, &op.y}, 2, [&](const std::array<std::int64_t, 2>& at) {
+    for (std::int64_t r = 0; r < op.x.dims.back(); ++r) {
+      S sum(0.0);
+      for (std::int64_t g = 0; g < groups; ++g) {
+        memory.store(op.y.tensor, at[1] + g * op.y.strides.back(1) + r * op.y.strides.back(), sum);
+        if (g + 1 < groups) {
+          sum = sum + memory.load(op.x.tensor, at[0] + g * op.x.strides.back(1) + r * op.x.strides.back());
+        }
+      }
+    }
+  });
+}
+
+template <class Memory>
+void run_loop(const Gather& op, Memory& memory) {
+  using S = typename Memory::Scalar;
+  const std::size_t row = op.y.rank() - 2;
+  for_each_index(op.y, [&](const Extents& index, std::int64_t address) {
+    const double from = value_of(memory.load(op.index.tensor, op.index.offset + index[row] * op.index.strides[0]));
+    Extents source = index;
+    source[row] = static_cast<std::int64_t>(from);
+    memory.store(op.y.tensor, address, from < 0.0 ? S(0.0) : memory.load(op.x.tensor, address_at(op.x, source)));
   });
 }
 

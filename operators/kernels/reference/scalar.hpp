@@ -15,6 +15,9 @@ inline double mul_add(double a, double b, double c) {
 inline double maximum(double a, double b) {
   return a > b ? a : b;
 }
+inline double minimum(double a, double b) {
+  return a < b ? a : b;
+}
 inline double exp_of(double x) {
   return std::exp(x);
 }
@@ -55,6 +58,11 @@ S apply_step(const Step& step, const S& x, const S& operand, bool attended) {
   case StepFn::kSilu: return x * sigmoid_of(x);
   case StepFn::kSigmoid: return sigmoid_of(x);
   case StepFn::kMaskFill: return attended ? x : with_value(x, kMinusInfinity);
+  case StepFn::kMaskZero: return attended ? x : with_value(x, 0.0);
+  case StepFn::kSquare: return x * x;
+  case StepFn::kExp: return exp_of(x);
+  case StepFn::kEluPlusOne: return exp_of(minimum(x, S(0.0))) + maximum(x, S(0.0));
+  case StepFn::kDivide: return x / operand;
   }
   return x;
 }

@@ -3,18 +3,18 @@
 namespace attnprof::operators::ATTNPROF_ISA {
 namespace {
 
-/// Entries [begin, end) of the row that starts at `column` are kept, the others become -inf.
-ATTNPROF_INLINE void fill_mask(const float* x, float* y, Index n, Index column, RowRange keep) {
+/// Entries [begin, end) of the row that starts at `column` are kept, the others become `value`.
+ATTNPROF_INLINE void fill_mask(const float* x, float* y, Index n, Index column, RowRange keep, float value) {
   const Index begin = least(most(keep.begin - column, 0), n);
   const Index end = least(most(keep.end - column, begin), n);
   for (Index i = 0; i < begin; ++i) {
-    y[i] = -__builtin_inff();
+    y[i] = value;
   }
   if (x != y) {
     gather(x + begin, 1, end - begin, y + begin);
   }
   for (Index i = end; i < n; ++i) {
-    y[i] = -__builtin_inff();
+    y[i] = value;
   }
 }
 
@@ -39,7 +39,18 @@ void apply_step(const StepArgs& step, const float* x, float* y, Index n, const s
   case StepFn::kGelu: map_row(x, y, n, [](Vec v) { return gelu(v); }); break;
   case StepFn::kSilu: map_row(x, y, n, [](Vec v) { return silu(v); }); break;
   case StepFn::kSigmoid: map_row(x, y, n, [](Vec v) { return sigmoid(v); }); break;
-  case StepFn::kMaskFill: fill_mask(x, y, n, column, step.ranges[row % step.queries]); break;
+  case StepFn::kMaskFill: fill_mask(x, y, n, column, step.ranges[row % step.queries], -__builtin_inff()); break;
+  case StepFn::kMaskZero: fill_mask(x, y, n, column, step.ranges[row % step.queries], 0.0F); break;
+  case StepFn::kSquare: map_row(x, y, n, [](Vec v) { return v * v; }); break;
+  case StepFn::kExp: map_row(x, y, n, [](Vec v) { return exp(v); }); break;
+  case StepFn::kEluPlusOne:
+    map_row(x, y, n, [](Vec v) { return exp_nonpositive(min(zero(), v)) + max(zero(), v); });
+    break;
+  case StepFn::kDivide: {
+    const float* z = read_row(step.operand, operand, n, scratch);
+    map_rows(x, z, y, n, [](Vec a, Vec b) { return a / b; });
+    break;
+  }
   }
 }
 

@@ -1,0 +1,187 @@
+#include "operators/kernels/cpu/onednn_product.hpp"
+
+#include <algorithm>
+#include <dnnl.hpp>
+#include <omp.h>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace attnprof::operators::cpu {
+namespace {
+
+using dnnl::memory;
+
+/// A block of c that the epilogue then finds in the second-level cache.
+constexpr std::int64_t kBlockBytes = 192 * 1024;
+/// Below this many multiply-adds a call costs more than it computes.
+constexpr std::int64_t kSmallProduct = 200'000;
+
+memory::desc describe(const Operand& operand, std::int64_t rows, std::int64_t columns) {
+  return {{rows, columns},
+          operand.bf16 ? memory::data_type::bf16 : memory::data_type::f32,
+          memory::dims{operand.row, operand.column}};
+}
+
+bool is_dense_matrix(const Operand& operand, std::int64_t rows, std::int64_t columns) {
+  return (operand.column == 1 && operand.row >= columns) || (operand.row == 1 && operand.column >= rows);
+}
+
+/// oneDNN sizes its work by the threads of the caller; each share runs alone.
+class SingleThread {
+ public:
+  SingleThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~SingleThread() { omp_set_num_threads(before_); }
+  SingleThread(const SingleThread&) = delete;
+  SingleThread& operator=(const SingleThread&) = delete;
+
+ private:
+  int before_;
+};
+
+/// Arguments of one share: the same memory objects again and again, with other addresses.
+struct Arguments {
+  std::unordered_map<int, memory> by_role;
+  Arguments(const dnnl::matmul::primitive_desc& product, const dnnl::engine& engine)
+      : by_role{{DNNL_ARG_SRC, memory(product.src_desc(), engine, DNNL_MEMORY_NONE)},
+                {DNNL_ARG_WEIGHTS, memory(product.weights_desc(), engine, DNNL_MEMORY_NONE)},
+                {DNNL_ARG_DST, memory(product.dst_desc(), engine, DNNL_MEMORY_NONE)}} {}
+  void set(int role, const std::byte* data) { by_role.at(role).set_data_handle(const_cast<std::byte*>(data)); }
+};
+
+/// The product of one block height.
+struct Block {
+  dnnl::matmul primitive;
+  std::string implementation;
+  std::vector<Arguments> arguments; ///< one per share
+};
+
+std::int64_t offset_in(const Operand& operand, const Nest& nest, std::int64_t flat) {
+  std::int64_t out = 0;
+  for (int d = nest.rank; d-- > 0;) {
+    out += flat % nest.dims[d] * operand.outer[d];
+    flat /= nest.dims[d];
+  }
+  return out;
+}
+
+std::byte* at(const Operand& operand, std::int64_t offset) {
+  return operand.data + offset * (operand.bf16 ? 2 : 4);
+}
+
+} // namespace
+
+struct OneDnnProduct::State {
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  std::vector<dnnl::stream> streams; ///< one per share
+  std::int64_t block_rows = 0;
+  Block whole;
+  std::optional<Block> rest; ///< the rows that do not fill a block
+
+  Block make_block(const MatMulArgs& args, std::int64_t rows, int shares) {
+    const dnnl::matmul::desc desc(describe(args.a, rows, args.k), describe(args.b, args.k, args.n),
+                                  describe(args.c, rows, args.n));
+    const dnnl::matmul::primitive_desc product(desc, engine);
+    Block block{dnnl::matmul(product), product.impl_info_str(), {}};
+    for (int share = 0; share < shares; ++share) {
+      block.arguments.emplace_back(product, engine);
+    }
+    return block;
+  }
+};
+
+bool onednn_takes(const KernelTable& table, DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const bool widest = table.isa == runnable_isas().back(); // oneDNN cannot be held to a narrower set than it finds
+  const bool multiplies = dtype == DType::kF32 || __builtin_cpu_supports("avx512bf16");
+  return widest && multiplies && m > kFewRows && m * n * k >= kSmallProduct && k >= 32 && n >= 32;
+}
+
+std::unique_ptr<OneDnnProduct> OneDnnProduct::make(const MatMulArgs& args, int shares) {
+  const bool same_types = args.a.bf16 == args.b.bf16 && args.a.bf16 == args.c.bf16;
+  bool masked = false; // a mask counts rows from the first of the whole product
+  for (int s = 0; s < args.steps.count; ++s) {
+    masked = masked || args.steps.steps[s].ranges != nullptr;
+  }
+  if (masked || args.b_panels || !same_types || args.a.column != 1 || args.c.column != 1 || args.a.row < args.k ||
+      args.c.row < args.n || !is_dense_matrix(args.b, args.k, args.n)) {
+    return nullptr;
+  }
+  const SingleThread guard;
+  auto state = std::make_unique<State>();
+  const std::int64_t in_cache = std::max<std::int64_t>(kBlockBytes / (4 * args.n), 48);
+  const std::int64_t per_share = args.nest.count >= shares ? args.m : ceil_div(args.m, shares);
+  // Blocks of equal height: a short last one would waste the call.
+  const std::int64_t blocks = ceil_div(per_share, std::min(in_cache, per_share));
+  state->block_rows = ceil_div(per_share, blocks);
+  for (int share = 0; share < shares; ++share) {
+    state->streams.emplace_back(state->engine);
+  }
+  try {
+    state->whole = state->make_block(args, state->block_rows, shares);
+    if (const std::int64_t rest = args.m % state->block_rows; rest != 0) {
+      state->rest = state->make_block(args, rest, shares);
+    }
+  } catch (const dnnl::error&) {
+    return nullptr; // a combination that this version of oneDNN does not implement
+  }
+  if (state->whole.implementation.find("ref") != std::string::npos) {
+    return nullptr;
+  }
+  return std::unique_ptr<OneDnnProduct>(new OneDnnProduct(std::move(state)));
+}
+
+OneDnnProduct::OneDnnProduct(std::unique_ptr<State> state) : state_(std::move(state)) {}
+OneDnnProduct::~OneDnnProduct() = default;
+
+const std::string& OneDnnProduct::implementation() const {
+  return state_->whole.implementation;
+}
+
+namespace {
+
+/// The epilogue on rows [row, row + rows) of one batch entry, in place.
+void run_epilogue(const MatMulArgs& args, const KernelTable& table, std::int64_t flat, std::int64_t row,
+                  std::int64_t rows) {
+  if (args.steps.count == 0) {
+    return;
+  }
+  constexpr int kMaxSteps = 16; // a launch has a handful
+  StepArgs steps[kMaxSteps];
+  RowsArgs block;
+  block.rows = rows;
+  block.columns = args.n;
+  block.y = args.c;
+  block.y.data = at(args.c, offset_in(args.c, args.nest, flat) + row * args.c.row);
+  block.x = block.y;
+  for (int s = 0; s < args.steps.count; ++s) {
+    steps[s] = args.steps.steps[s];
+    Operand& operand = steps[s].operand;
+    if (operand.data != nullptr) {
+      operand.data = at(operand, offset_in(operand, args.nest, flat) + row * operand.row);
+    }
+  }
+  block.steps = {steps, args.steps.count};
+  table.pointwise(block, 0, 1);
+}
+
+} // namespace
+
+void OneDnnProduct::run(const MatMulArgs& args, const KernelTable& table, int share, int shares) const {
+  const std::int64_t blocks = ceil_div(args.m, state_->block_rows);
+  const std::int64_t units = args.nest.count * blocks;
+  for (std::int64_t unit = units * share / shares; unit < units * (share + 1) / shares; ++unit) {
+    const std::int64_t flat = unit / blocks;
+    const std::int64_t row = unit % blocks * state_->block_rows;
+    const std::int64_t rows = std::min(state_->block_rows, args.m - row);
+    Block& block = rows == state_->block_rows ? state_->whole : *state_->rest;
+    Arguments& arguments = block.arguments[static_cast<std::size_t>(share)];
+    arguments.set(DNNL_ARG_SRC, at(args.a, offset_in(args.a, args.nest, flat) + row * args.a.row));
+    arguments.set(DNNL_ARG_WEIGHTS, at(args.b, offset_in(args.b, args.nest, flat)));
+    arguments.set(DNNL_ARG_DST, at(args.c, offset_in(args.c, args.nest, flat) + row * args.c.row));
+    block.primitive.execute(state_->streams[static_cast<std::size_t>(share)], arguments.by_role);
+    run_epilogue(args, table, flat, row, rows);
+  }
+}
+
+} // namespace attnprof::operators::cpu

@@ -1,0 +1,100 @@
+#include "operators/layers/phi.hpp"
+
+#include "operators/layers/depthwise.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+
+namespace attnprof::operators {
+
+std::vector<std::string> phi_params() {
+  return {"kernel", "expansion", "phi"};
+}
+
+std::vector<ParamSpec> phi_own_params() {
+  return {{"cls_token", ParamKind::kFlag, "a class token in front of the grid passes phi unchanged", false, 0, 0, {}},
+          {"eca_kernel", ParamKind::kInteger, "taps of phi's channel attention", {}, 1, 99, {}}};
+}
+
+void resolve_phi(Config& config) {
+  if (!config.has("phi")) {
+    config.set("phi", std::string("full"));
+  }
+  const std::string phi = config.text("phi");
+  const auto fill = [&](const char* name, Value value, bool applies) {
+    if (applies && !config.has(name)) {
+      config.set(name, std::move(value));
+    } else if (!applies && config.has(name)) {
+      throw Error(ErrorKind::kInvalid, fmt::format("{} does not apply to --phi {}: leave it out", flag_of(name), phi));
+    }
+  };
+  fill("kernel", std::int64_t{5}, phi != "identity");
+  fill("expansion", 2.0, phi == "full");
+  fill("eca_kernel", std::int64_t{3}, phi == "full");
+  resolve_depthwise(config, "phi");
+  if (phi == "full" && (config.integer("eca_kernel") % 2 == 0)) {
+    throw Error(ErrorKind::kInvalid, fmt::format("--eca-kernel {} is not odd", config.integer("eca_kernel")));
+  }
+}
+
+namespace {
+
+/// y * sigmoid(conv1d over channels of the token mean), y [batch, tokens, dim].
+View channel_attention(GraphBuilder& builder, const Config& config, const View& y) {
+  const View mean = builder.reduce("eca_mean", y, true);
+  View gate = builder.channel_conv1d("eca_conv", mean, builder.weight("eca", {config.integer("eca_kernel")}));
+  gate = builder.activation("eca_gate", gate, StepFn::kSigmoid);
+  return builder.mul("eca_mul", y, gate.broadcast(1, y.dims[1]));
+}
+
+View full(GraphBuilder& builder, const Config& config, const View& z, std::int64_t batch) {
+  const std::int64_t dim = z.dims.back();
+  const std::int64_t width = std::llround(config.real("expansion") * static_cast<double>(dim));
+  View y = builder.linear("fc1", z, builder.weight("w1", {dim, width}), builder.weight("b1", {width}));
+  y = builder.activation("fc1_act", y, StepFn::kGelu);
+  y = builder.activation("dw_act", build_depthwise(builder, config, y), StepFn::kGelu);
+  const View w2 = builder.weight("w2", {width, dim});
+  y = builder.linear("fc2", y, w2, builder.weight("b2", {dim}));
+  return channel_attention(builder, config, y.split(0, batch, y.dims[0] / batch)).as_matrix();
+}
+
+View dense(GraphBuilder& builder, const Config& config, const View& z) {
+  const Grid grid = config.grid();
+  const std::int64_t kernel = config.integer("kernel");
+  const std::int64_t dim = z.dims.back();
+  const View image =
+      z.split(0, z.dims[0] / (grid.height * grid.width), grid.height * grid.width).split(1, grid.height, grid.width);
+  const View w = builder.weight("w", {dim, kernel, kernel, dim});
+  return builder.conv2d("conv", image, w, builder.weight("b", {dim}), 1, kernel / 2, 1).as_matrix();
+}
+
+View on_patches(GraphBuilder& builder, const Config& config, const View& z, std::int64_t batch) {
+  const std::string& phi = config.text("phi");
+  if (phi == "conv") {
+    return dense(builder, config, z);
+  }
+  return phi == "dwc" ? build_depthwise(builder, config, z) : full(builder, config, z, batch);
+}
+
+} // namespace
+
+View build_phi(GraphBuilder& builder, const Config& config, const View& z) {
+  if (config.text("phi") == "identity") {
+    return z;
+  }
+  const std::int64_t batch = config.integer("batch");
+  if (!config.flag("cls_token")) {
+    return on_patches(builder, config, z, batch);
+  }
+  // Frameworks slice the class token off and concatenate it again: two copies of the patch rows.
+  const std::int64_t tokens = z.dims[0] / batch;
+  const View rows = z.split(0, batch, tokens);
+  const View patches = builder.layout_copy("cls_slice", rows.slice(1, 1, tokens - 1)).as_matrix();
+  const View mixed = on_patches(builder, config, patches, batch);
+  const View out = builder.temporary(rows.dims);
+  builder.copy_into("cls_concat", rows.slice(1, 0, 1), out.slice(1, 0, 1));
+  builder.copy_into("patch_concat", mixed.split(0, batch, tokens - 1), out.slice(1, 1, tokens - 1));
+  return out.as_matrix();
+}
+
+} // namespace attnprof::operators

@@ -1,0 +1,18 @@
+#pragma once
+#include "operators/core/registry.hpp"
+
+namespace attnprof::operators {
+
+/// Parameters of phi beside the common ones, and the class token that passes it by.
+std::vector<std::string> phi_params();
+std::vector<ParamSpec> phi_own_params();
+
+/// Fills phi (full), kernel (5), expansion (2) and eca_kernel (3). Throws Error(kInvalid).
+void resolve_phi(Config& config);
+
+/// What stands in for a skipped mixer, on the features z [batch * seq_len, dim] of an earlier block:
+/// full: ECA(FC2(GELU(DwC(GELU(FC1(z)))))); conv: a dense convolution; dwc: a depthwise one; identity: z itself.
+/// Source: Venkataramanan et al. 2023, Skip-Attention, eq. 5 to 8 and table 7; ECA: Wang et al. 2020.
+View build_phi(GraphBuilder& builder, const Config& config, const View& z);
+
+} // namespace attnprof::operators

@@ -1,0 +1,156 @@
+#include "operators/layers/windows.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <map>
+
+namespace attnprof::operators {
+
+void resolve_windows(Config& config) {
+  if (!config.has("grid")) {
+    const std::int64_t tokens = config.integer("seq_len");
+    std::int64_t side = 1;
+    while (side * side < tokens) {
+      ++side;
+    }
+    if (side * side != tokens) {
+      throw Error(ErrorKind::kInvalid,
+                  fmt::format("windows cut a grid, and --seq-len {} is no square: give --grid HxW", tokens));
+    }
+    config.set("grid", fmt::format("{}x{}", side, side));
+  }
+  const Grid grid = config.grid();
+  const std::int64_t side = std::min(config.integer_or("window", 7), std::max(grid.height, grid.width));
+  const bool covers = side >= grid.height && side >= grid.width;
+  const std::int64_t shift = config.integer_or("shift", 0);
+  if (shift >= side) {
+    throw Error(ErrorKind::kInvalid, fmt::format("--shift {} must be smaller than the window of {}", shift, side));
+  }
+  config.set("window", side);
+  config.set("shift", covers ? 0 : shift); // one window covers the grid: there is no neighbour to shift to
+}
+
+Windows windows_of(const Config& config) {
+  const Grid grid = config.grid();
+  return {config.integer("batch"), grid.height, grid.width, config.integer("window"), config.integer("shift")};
+}
+
+namespace {
+
+/// For each position of the padded, rolled map the row of x that it shows, -1 for padding.
+std::vector<float> rolled_index(const Windows& w) {
+  std::vector<float> index;
+  for (std::int64_t i = 0; i < w.padded_height(); ++i) {
+    for (std::int64_t j = 0; j < w.padded_width(); ++j) {
+      const std::int64_t row = (i + w.shift) % w.padded_height();
+      const std::int64_t column = (j + w.shift) % w.padded_width();
+      const bool real = row < w.height && column < w.width;
+      index.push_back(real ? static_cast<float>(row * w.width + column) : -1.0F);
+    }
+  }
+  return index;
+}
+
+/// For each token of x the position of the padded, rolled map that holds it.
+std::vector<float> unrolled_index(const Windows& w) {
+  std::vector<float> index;
+  for (std::int64_t i = 0; i < w.height; ++i) {
+    for (std::int64_t j = 0; j < w.width; ++j) {
+      const std::int64_t row = (i + w.padded_height() - w.shift) % w.padded_height();
+      const std::int64_t column = (j + w.padded_width() - w.shift) % w.padded_width();
+      index.push_back(static_cast<float>(row * w.padded_width() + column));
+    }
+  }
+  return index;
+}
+
+std::string named(const char* what, const Windows& w) {
+  return fmt::format("{}_{}x{}_{}_{}", what, w.height, w.width, w.side, w.shift);
+}
+
+/// Strip of the shifted map that a padded position belongs to: tokens of different strips do not see each other.
+std::int64_t strip(std::int64_t position, std::int64_t padded, const Windows& w) {
+  if (w.shift == 0 || position < padded - w.side) {
+    return 0;
+  }
+  return position < padded - w.shift ? 1 : 2;
+}
+
+std::int64_t region(std::int64_t i, std::int64_t j, const Windows& w) {
+  return strip(i, w.padded_height(), w) * 3 + strip(j, w.padded_width(), w);
+}
+
+} // namespace
+
+View partition(GraphBuilder& builder, const Windows& w, const View& x) {
+  View map = x.split(0, w.batch, w.height * w.width);
+  if (w.moves()) {
+    const std::int64_t positions = w.padded_height() * w.padded_width();
+    map = builder.gather("roll_pad", map, builder.constant(named("rolled", w), {positions}, rolled_index(w)));
+  }
+  const View cut =
+      map.split(1, w.padded_height(), w.padded_width()).split(1, w.rows(), w.side).split(3, w.columns(), w.side);
+  return builder.layout_copy("partition", cut.transpose(2, 3)).merge(0).merge(0).merge(1);
+}
+
+View unpartition(GraphBuilder& builder, const Windows& w, const View& x) {
+  const View cut = x.split(0, w.batch, w.count()).split(1, w.rows(), w.columns()).split(3, w.side, w.side);
+  const View map = builder.layout_copy("unpartition", cut.transpose(2, 3)).merge(1).merge(2).merge(1);
+  if (!w.moves()) {
+    return map.as_matrix();
+  }
+  return builder.gather("unroll", map, builder.constant(named("unrolled", w), {w.height * w.width}, unrolled_index(w)))
+      .as_matrix();
+}
+
+std::int64_t real_window_pairs(const Windows& w) {
+  const std::vector<float> index = rolled_index(w);
+  Count pairs = 0;
+  for (std::int64_t window = 0; window < w.count(); ++window) {
+    std::map<std::int64_t, std::int64_t> tokens; // by region
+    for (std::int64_t t = 0; t < w.tokens(); ++t) {
+      const std::int64_t i = window / w.columns() * w.side + t / w.side;
+      const std::int64_t j = window % w.columns() * w.side + t % w.side;
+      tokens[region(i, j, w)] += index[static_cast<std::size_t>(i * w.padded_width() + j)] >= 0.0F ? 1 : 0;
+    }
+    for (const auto& [key, count] : tokens) {
+      pairs += Count(count) * count;
+    }
+  }
+  return (pairs * w.batch).value();
+}
+
+View shift_mask(GraphBuilder& builder, const Windows& w) {
+  std::vector<float> mask;
+  for (std::int64_t window = 0; window < w.count(); ++window) {
+    const auto region_of = [&](std::int64_t t) {
+      return region(window / w.columns() * w.side + t / w.side, window % w.columns() * w.side + t % w.side, w);
+    };
+    for (std::int64_t q = 0; q < w.tokens(); ++q) {
+      for (std::int64_t k = 0; k < w.tokens(); ++k) {
+        mask.push_back(region_of(q) == region_of(k) ? 0.0F : -std::numeric_limits<float>::infinity());
+      }
+    }
+  }
+  return builder.constant(named("shift_mask", w), {w.count(), w.tokens(), w.tokens()}, std::move(mask));
+}
+
+View relative_bias(GraphBuilder& builder, const Windows& w, std::int64_t heads) {
+  const std::int64_t span = 2 * w.side - 1;
+  std::vector<float> index;
+  for (std::int64_t q = 0; q < w.tokens(); ++q) {
+    for (std::int64_t k = 0; k < w.tokens(); ++k) {
+      const std::int64_t dy = q / w.side - k / w.side;
+      const std::int64_t dx = q % w.side - k % w.side;
+      index.push_back(static_cast<float>((dy + w.side - 1) * span + dx + w.side - 1));
+    }
+  }
+  const View table = builder.weight("relative_bias", {span * span, heads});
+  const std::string name = fmt::format("relative_index_{}", w.side);
+  const std::int64_t pairs = w.tokens() * w.tokens();
+  const View rows = builder.gather("bias_gather", table, builder.constant(name, {pairs}, std::move(index)));
+  return rows.split(0, w.tokens(), w.tokens()).transpose(1, 2).transpose(0, 1); // [heads, queries, keys]
+}
+
+} // namespace attnprof::operators
