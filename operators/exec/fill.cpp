@@ -41,8 +41,11 @@ double spread_of(const Tensor& tensor) {
   if (tensor.role != TensorRole::kWeight || tensor.dims.size() < 2) {
     return 1.0;
   }
-  // [.., in, out]: the fan-in is the size before the last.
-  return std::sqrt(3.0 / static_cast<double>(tensor.dims.back(1)));
+  // [.., in, out]: the fan-in is the size before the last; [channels, side, side] is a depthwise kernel. A third of the
+  // variance that would keep a product's scale leaves room for the residual sums of many blocks.
+  const bool square = tensor.dims.size() == 3 && tensor.dims[1] == tensor.dims[2];
+  const std::int64_t fan_in = square ? tensor.dims[1] * tensor.dims[2] : tensor.dims.back(1);
+  return std::sqrt(1.0 / static_cast<double>(fan_in));
 }
 
 } // namespace

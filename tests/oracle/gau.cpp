@@ -26,7 +26,7 @@ TEST_CASE("gau with softmax weights equals plain loops") {
 }
 
 TEST_CASE("a later token does not change earlier outputs of causal gau with a fixed length") {
-  Case run("variant=gau:seq_len=6:dim=4:qk_dim=2:causal=true");
+  Case run("variant=gau:seq_len=6:dim=8:qk_dim=8:causal=true");
   const Matrix before = run.result("y");
   Matrix x = run.given("x");
   x(5, 0) += 1.0;

@@ -63,7 +63,7 @@ TEST_CASE("cpu matmul: operands with no dense dimension", "[cpu]") {
   const View c = builder.input("sink", {2, 30, 66});
   Graph graph = builder.take();
   graph.tensors[static_cast<std::size_t>(c.tensor)].role = TensorRole::kOutput;
-  graph.ops.push_back({"p", MatMul{a, b, every_second(every_second(c, 1), 2), {}, MatMul::MaskAxes::kNone, {}}});
+  graph.ops.push_back({"p", MatMul{a, b, every_second(every_second(c, 1), 2), {}, MatMul::MaskAxes::kNone, {}, {}}});
   check_everywhere(graph, 1e-5);
 }
 

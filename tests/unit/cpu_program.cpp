@@ -76,9 +76,9 @@ Graph every_primitive(DType dtype) {
   builder.mark_output(decode, "decode");
   Graph graph = builder.take();
   graph.ops.push_back(
-      {"attention", Attention{heads.broadcast(2, 1), heads, heads, flash, 0.25, Mask{true, 0}, {16, 32}, {}}});
+      {"attention", Attention{heads.broadcast(2, 1), heads, heads, flash, 0.25, Mask{true, 0}, {16, 32}, {}, {}}});
   graph.ops.push_back(
-      {"decode", Attention{heads.broadcast(2, 1).slice(3, 49, 1), heads, heads, decode, 0.25, Mask{}, {16, 32}, {}}});
+      {"decode", Attention{heads.broadcast(2, 1).slice(3, 49, 1), heads, heads, decode, 0.25, Mask{}, {16, 32}, {}, {}}});
   return graph;
 }
 

@@ -17,7 +17,7 @@ struct Nest {
 
 /// One operand: address of its first element; strides in elements for the nest, then rows, then columns.
 struct Operand {
-  std::byte* data = nullptr;
+  std::byte* address = nullptr;
   std::int64_t outer[kMaxRank] = {};
   std::int64_t row = 0;
   std::int64_t column = 0;
@@ -50,7 +50,7 @@ struct RowsArgs {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   Operand x, y;
-  Operand gamma, beta; ///< of the norms; beta.data null: RMSNorm. gamma: taps of the convolution along channels
+  Operand gamma, beta; ///< of the norms; beta.address null: RMSNorm. gamma: taps of the convolution along channels
   Operand table;       ///< of the rotary embedding; indices of a gather
   float eps = 0.0F;
   float factor = 1.0F;   ///< of a sum: 1, or 1 / rows

@@ -4,7 +4,7 @@ namespace attnprof::operators::cpu {
 
 void CpuKernel::bind(std::span<std::byte* const> tensors, std::byte* scratch) {
   for (const Slot& slot : slots_) {
-    slot.operand->data = tensors[static_cast<std::size_t>(slot.tensor)] + slot.offset_bytes;
+    slot.operand->address = tensors[static_cast<std::size_t>(slot.tensor)] + slot.offset_bytes;
   }
   bind_scratch(scratch);
 }

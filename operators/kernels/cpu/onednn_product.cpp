@@ -67,7 +67,7 @@ std::int64_t offset_in(const Operand& operand, const Nest& nest, std::int64_t fl
 }
 
 std::byte* at(const Operand& operand, std::int64_t offset) {
-  return operand.data + offset * (operand.bf16 ? 2 : 4);
+  return operand.address + offset * (operand.bf16 ? 2 : 4);
 }
 
 } // namespace
@@ -152,13 +152,13 @@ void run_epilogue(const MatMulArgs& args, const KernelTable& table, std::int64_t
   block.rows = rows;
   block.columns = args.n;
   block.y = args.c;
-  block.y.data = at(args.c, offset_in(args.c, args.nest, flat) + row * args.c.row);
+  block.y.address = at(args.c, offset_in(args.c, args.nest, flat) + row * args.c.row);
   block.x = block.y;
   for (int s = 0; s < args.steps.count; ++s) {
     steps[s] = args.steps.steps[s];
     Operand& operand = steps[s].operand;
-    if (operand.data != nullptr) {
-      operand.data = at(operand, offset_in(operand, args.nest, flat) + row * operand.row);
+    if (operand.address != nullptr) {
+      operand.address = at(operand, offset_in(operand, args.nest, flat) + row * operand.row);
     }
   }
   block.steps = {steps, args.steps.count};

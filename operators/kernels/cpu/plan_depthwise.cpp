@@ -73,11 +73,11 @@ class DepthwiseKernel final : public CpuKernel {
   }
 
   void bind_scratch(std::byte* scratch) override {
-    args_.x = x_.data;
+    args_.x = x_.address;
     args_.x_bf16 = x_.bf16;
-    args_.y = y_.data;
+    args_.y = y_.address;
     args_.y_bf16 = y_.bf16;
-    args_.taps = packed_ ? taps_.data : scratch;
+    args_.taps = packed_ ? taps_.address : scratch;
     args_.taps_bf16 = packed_ && taps_.bf16;
     args_.scratch = scratch + taps_bytes_;
   }
@@ -91,8 +91,8 @@ class DepthwiseKernel final : public CpuKernel {
         for (std::int64_t v = 0; v < args_.kernel_w; ++v) {
           const std::int64_t at = u * taps_.outer[0] + v * taps_.row + c * taps_.column;
           out[(u * args_.kernel_w + v) * channels + c] =
-              taps_.bf16 ? widen(reinterpret_cast<const std::uint16_t*>(taps_.data)[at])
-                         : reinterpret_cast<const float*>(taps_.data)[at];
+              taps_.bf16 ? widen(reinterpret_cast<const std::uint16_t*>(taps_.address)[at])
+                         : reinterpret_cast<const float*>(taps_.address)[at];
         }
       }
     }

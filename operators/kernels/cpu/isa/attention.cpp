@@ -83,7 +83,7 @@ class TiledCore {
   }
 
   const float* bias_of(const Position& position, Index row, Index key, Index count) {
-    if (args_.bias.data == nullptr) {
+    if (args_.bias.address == nullptr) {
       return nullptr;
     }
     const Index from = outer_offset(args_.bias, args_.nest, position) + row * args_.bias.row + key * args_.bias.column;

@@ -96,7 +96,7 @@ class DecodeCore {
     for (Index r = 0; r < rows_; ++r) {
       const RowRange keep = args_.row_keys[r % args_.n_q];
       const float* bias = nullptr;
-      if (args_.bias.data != nullptr) {
+      if (args_.bias.address != nullptr) {
         const std::byte* from = element(args_.bias, offset(args_.bias, r) + key * args_.bias.column);
         bias = read_row(args_.bias, from, count, bias_row_);
       }

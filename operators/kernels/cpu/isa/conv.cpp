@@ -32,7 +32,7 @@ template <class T>
 void positions(const ConvArgs& args, Index first, Index count, float* taps, float* out) {
   const Index k = args.kernel_h * args.kernel_w * args.group_channels;
   const Index outputs = args.out_channels / args.groups;
-  const auto* weights = reinterpret_cast<const T*>(args.w.data);
+  const auto* weights = reinterpret_cast<const T*>(args.w.address);
   for (Index group = 0; group < args.groups; ++group) {
     for (Index p = 0; p < count; ++p) {
       const Index flat = first + p;

@@ -50,8 +50,8 @@ void copy_typed(const RowsArgs& args, int share, int shares) {
   Position at = position_of(args.nest, mine.begin / per_nest);
   Index row = mine.begin % per_nest / segments;
   Index segment = mine.begin % segments;
-  const auto* x = reinterpret_cast<const In*>(args.x.data);
-  auto* y = reinterpret_cast<Out*>(args.y.data);
+  const auto* x = reinterpret_cast<const In*>(args.x.address);
+  auto* y = reinterpret_cast<Out*>(args.y.address);
   for (Index flat = mine.begin; flat < mine.end; ++flat) {
     const Index column = segment * kSegment;
     const Index x_at = outer_offset(args.x, args.nest, at) + row * args.x.row + column * args.x.column;
@@ -107,8 +107,8 @@ template <class In, class Out>
 void transpose_typed(const RowsArgs& args, int share, int shares) {
   const Index row_blocks = (args.rows + kSide - 1) / kSide;
   const Range mine = part_of(args.nest.count * row_blocks, share, shares);
-  const auto* x = reinterpret_cast<const In*>(args.x.data);
-  auto* y = reinterpret_cast<Out*>(args.y.data);
+  const auto* x = reinterpret_cast<const In*>(args.x.address);
+  auto* y = reinterpret_cast<Out*>(args.y.address);
   for (Index flat = mine.begin; flat < mine.end; ++flat) {
     const Position at = position_of(args.nest, flat / row_blocks);
     const Index row = flat % row_blocks * kSide;

@@ -166,7 +166,7 @@ class ShareOfRows {
     }
     const Operand& operand = steps_.steps->operand;
     if (operand.row == 0 && operand.outer[0] == 0 && operand.outer[1] == 0) {
-      read_into(operand, operand.data, args_.channels, bias);
+      read_into(operand, operand.address, args_.channels, bias);
       ++steps_.steps;
       --steps_.count;
     }
@@ -225,7 +225,7 @@ class ShareOfRows {
     at.index[0] = batch;
     at.index[1] = out_row;
     Operand target;
-    target.data = args_.y;
+    target.address = args_.y;
     target.bf16 = args_.y_bf16;
     target.column = args_.y_stride[3];
     for (Index x = 0; x < args_.out_width; ++x) {

@@ -50,7 +50,7 @@ ATTNPROF_INLINE Block block_of(const Nest& nest, Index columns, Index part) {
 
 void gather_rows(const RowsArgs& args, int share, int shares) {
   alignas(64) float buffer[kBlock];
-  const auto* indices = reinterpret_cast<const float*>(args.table.data);
+  const auto* indices = reinterpret_cast<const float*>(args.table.address);
   const Range part = part_of(args.nest.count * args.rows, share, shares);
   for (Index flat = part.begin; flat < part.end; ++flat) {
     const Index row = flat % args.rows;

@@ -79,9 +79,9 @@ class BlockProduct {
     }
     const Index at = (block.column + j) * args_.k + k * kTileColumns;
     if (!args_.b.bf16) {
-      return reinterpret_cast<const float*>(args_.b.data) + at;
+      return reinterpret_cast<const float*>(args_.b.address) + at;
     }
-    gather(reinterpret_cast<const Bf16*>(args_.b.data) + at, 1, depth * kTileColumns, panel_);
+    gather(reinterpret_cast<const Bf16*>(args_.b.address) + at, 1, depth * kTileColumns, panel_);
     return panel_;
   }
 
@@ -99,7 +99,7 @@ constexpr Index kVectorColumns = 256;
 template <class T>
 void vector_columns(const MatMulArgs& args, const Block& block, const float* x, Index x_row, float* out) {
   const Operand& b = args.b;
-  const auto* from = reinterpret_cast<const T*>(b.data);
+  const auto* from = reinterpret_cast<const T*>(b.address);
   if (args.b_panels) {
     for (Index j = 0; j < block.columns; j += kTileColumns) {
       panel_vectors(args.m, args.k, x, x_row, from + (block.column + j) * args.k, out + j, kVectorColumns);

@@ -51,10 +51,10 @@ ATTNPROF_INLINE Index outer_offset(const Operand& operand, const Nest& nest, con
   return out;
 }
 ATTNPROF_INLINE const std::byte* element(const Operand& operand, Index offset) {
-  return operand.data + offset * (operand.bf16 ? 2 : 4);
+  return operand.address + offset * (operand.bf16 ? 2 : 4);
 }
 ATTNPROF_INLINE std::byte* element_to_write(const Operand& operand, Index offset) {
-  return operand.data + offset * (operand.bf16 ? 2 : 4);
+  return operand.address + offset * (operand.bf16 ? 2 : 4);
 }
 ATTNPROF_INLINE bool is_plain(const Operand& operand) {
   return !operand.bf16 && operand.column == 1;

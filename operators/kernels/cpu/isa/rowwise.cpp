@@ -169,7 +169,7 @@ void pointwise_segment(const RowsArgs& args, const Position& at, Index row, Inde
     float* y = row_to_write(args.y, target, y_block);
     const StepArgs* first = args.steps.steps;
     if (args.stream && args.steps.count == 1 && is_plain(args.y) && is_plain(first->operand) &&
-        first->operand.data != nullptr) {
+        first->operand.address != nullptr) {
       const Operand& o = first->operand;
       const Index z_at = outer_offset(o, args.nest, at) + row * o.row + i;
       stream_row(x, reinterpret_cast<const float*>(element(o, z_at)), y, length, first->fn == StepFn::kMul);
@@ -228,9 +228,9 @@ void layernorm(const RowsArgs& args, int share, int shares) {
   float* scratch = scratch_of(args, share);
   // Scratch: gamma, beta, row.
   const Index step = rounded_up(args.columns, 16);
-  const float* gamma = read_row(args.gamma, args.gamma.data, args.columns, scratch);
+  const float* gamma = read_row(args.gamma, args.gamma.address, args.columns, scratch);
   const float* beta =
-      args.beta.data == nullptr ? nullptr : read_row(args.beta, args.beta.data, args.columns, scratch + step);
+      args.beta.address == nullptr ? nullptr : read_row(args.beta, args.beta.address, args.columns, scratch + step);
   for_rows(args, share, shares, [&](const Position& at, Index row) {
     std::byte* target = element_to_write(args.y, outer_offset(args.y, args.nest, at) + row * args.y.row);
     float* y = row_to_write(args.y, target, scratch + 2 * step);

@@ -64,7 +64,7 @@ void apply_steps(const StepList& list, const Nest& nest, const Position& at, Ind
     for (int s = 0; s < list.count; ++s) {
       const StepArgs& step = list.steps[s];
       const std::byte* operand = nullptr;
-      if (step.operand.data != nullptr) {
+      if (step.operand.address != nullptr) {
         const Operand& o = step.operand;
         operand = element(o, outer_offset(o, nest, at) + row * o.row + (column + begin) * o.column);
       }
