@@ -19,7 +19,7 @@ struct Bench {
   std::string err;
 
   Bench() {
-    seams.files = std::make_shared<tests::FakeFiles>();
+    seams.files = std::make_shared<tests::FakeFolders>();
     seams.environment = [] { return profilers::Environment(); };
     seams.machine_path = [](const std::string&) { return std::nullopt; };
     seams.interrupt = std::make_shared<cli::Interrupt>();

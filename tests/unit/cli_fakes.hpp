@@ -17,7 +17,7 @@
 namespace attnprof::tests {
 
 /// Files in memory; folders named "readonly" cannot be made.
-class FakeFiles final : public reports::Files {
+class FakeFolders final : public reports::Files {
  public:
   std::map<std::string, std::string> contents;
   std::set<std::string> folders;

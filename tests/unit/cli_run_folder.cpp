@@ -6,7 +6,7 @@
 
 using namespace attnprof;
 using cli::open_run_folder;
-using tests::FakeFiles;
+using tests::FakeFolders;
 
 namespace {
 
@@ -38,7 +38,7 @@ std::string line(const std::string& id) {
   return reports::record_line(row(id)) + "\n";
 }
 
-void put(FakeFiles& files, const std::string& folder, const std::string& text) {
+void put(FakeFolders& files, const std::string& folder, const std::string& text) {
   files.folders.insert(folder);
   files.contents[folder + "/records.jsonl"] = text;
 }
@@ -46,7 +46,7 @@ void put(FakeFiles& files, const std::string& folder, const std::string& text) {
 } // namespace
 
 TEST_CASE("run folder: a new one is made and its records are appended") {
-  FakeFiles files;
+  FakeFolders files;
   cli::RunFolder folder = open_run_folder(files, "out", false);
   CHECK(files.folders.contains("out"));
   folder.writer.append(row("a"));
@@ -55,7 +55,7 @@ TEST_CASE("run folder: a new one is made and its records are appended") {
 }
 
 TEST_CASE("run folder: records of another sweep are never overwritten") {
-  FakeFiles files;
+  FakeFolders files;
   put(files, "out", line("a"));
   const std::string refusal = refusal_of([&] { open_run_folder(files, "out", false); });
   CHECK(says(refusal, "'out'"));
@@ -67,7 +67,7 @@ TEST_CASE("run folder: records of another sweep are never overwritten") {
 }
 
 TEST_CASE("run folder: resuming keeps whole lines byte for byte and drops a torn one with a note (BUG-165, BUG-168)") {
-  FakeFiles files;
+  FakeFolders files;
   put(files, "out", line("a") + line("b") + "{\"torn\": ");
   cli::RunFolder folder = open_run_folder(files, "out", true);
   REQUIRE(folder.earlier.size() == 2);
@@ -82,7 +82,7 @@ TEST_CASE("run folder: resuming keeps whole lines byte for byte and drops a torn
 }
 
 TEST_CASE("run folder: without -o a fresh folder is numbered and resume takes the latest") {
-  FakeFiles files;
+  FakeFolders files;
   CHECK(open_run_folder(files, std::nullopt, false).path == "attnprof-out");
   put(files, "attnprof-out", line("a"));
   const cli::RunFolder second = open_run_folder(files, std::nullopt, false);
@@ -96,6 +96,6 @@ TEST_CASE("run folder: without -o a fresh folder is numbered and resume takes th
 }
 
 TEST_CASE("run folder: a path that cannot be made fails at once") {
-  FakeFiles files;
+  FakeFolders files;
   CHECK(says(refusal_of([&] { open_run_folder(files, "readonly", false); }), "readonly"));
 }

@@ -17,7 +17,7 @@ namespace {
 
 /// A sweep over made-up files, clock and measurements.
 struct Bench {
-  std::shared_ptr<tests::FakeFiles> files = std::make_shared<tests::FakeFiles>();
+  std::shared_ptr<tests::FakeFolders> files = std::make_shared<tests::FakeFolders>();
   std::shared_ptr<tests::FakeClock> clock = std::make_shared<tests::FakeClock>(0);
   cli::Seams seams;
   std::ostringstream out;

@@ -93,7 +93,10 @@ struct OneDnnProduct::State {
 
 bool onednn_takes(const KernelTable& table, DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
   const bool widest = table.isa == runnable_isas().back(); // oneDNN cannot be held to a narrower set than it finds
-  const bool multiplies = dtype == DType::kF32 || __builtin_cpu_supports("avx512bf16");
+  // On narrower sets oneDNN multiplies through a gemm that allocates in every call, which a timed pass must not do.
+  const bool blocked = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  const bool multiplies = blocked && (dtype == DType::kF32 || __builtin_cpu_supports("avx512bf16"));
   return widest && multiplies && m > kFewRows && m * n * k >= kSmallProduct && k >= 32 && n >= 32;
 }
 
@@ -125,7 +128,8 @@ std::unique_ptr<OneDnnProduct> OneDnnProduct::make(const MatMulArgs& args, int s
   } catch (const dnnl::error&) {
     return nullptr; // a combination that this version of oneDNN does not implement
   }
-  if (state->whole.implementation.find("ref") != std::string::npos) {
+  const std::string& name = state->whole.implementation;
+  if (name.find("ref") != std::string::npos || name.find("gemm:jit") == 0) {
     return nullptr;
   }
   return std::unique_ptr<OneDnnProduct>(new OneDnnProduct(std::move(state)));
