@@ -1,11 +1,11 @@
 #include "operators/kernels/cpu/onednn_product.hpp"
 
 #include <algorithm>
+#include <array>
 #include <dnnl.hpp>
 #include <omp.h>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace attnprof::operators::cpu {
@@ -40,20 +40,42 @@ class SingleThread {
   int before_;
 };
 
-/// Arguments of one share: the same memory objects again and again, with other addresses.
-struct Arguments {
-  std::unordered_map<int, memory> by_role;
+/// Arguments of one share: the same memory objects again and again, with other addresses. The scratchpad is the share's
+/// own: one that the library keeps would be shared by all that run the primitive at once.
+class Arguments {
+ public:
   Arguments(const dnnl::matmul::primitive_desc& product, const dnnl::engine& engine)
-      : by_role{{DNNL_ARG_SRC, memory(product.src_desc(), engine, DNNL_MEMORY_NONE)},
-                {DNNL_ARG_WEIGHTS, memory(product.weights_desc(), engine, DNNL_MEMORY_NONE)},
-                {DNNL_ARG_DST, memory(product.dst_desc(), engine, DNNL_MEMORY_NONE)}} {}
-  void set(int role, const std::byte* data) { by_role.at(role).set_data_handle(const_cast<std::byte*>(data)); }
+      : source_(product.src_desc(), engine, DNNL_MEMORY_NONE),
+        weights_(product.weights_desc(), engine, DNNL_MEMORY_NONE),
+        result_(product.dst_desc(), engine, DNNL_MEMORY_NONE),
+        scratchpad_(product.scratchpad_desc(), engine, DNNL_MEMORY_NONE), list_{{{DNNL_ARG_SRC, source_.get()},
+                                                                                 {DNNL_ARG_WEIGHTS, weights_.get()},
+                                                                                 {DNNL_ARG_DST, result_.get()},
+                                                                                 {DNNL_ARG_SCRATCHPAD,
+                                                                                  scratchpad_.get()}}} {}
+
+  // Through the C interface, because the C++ one builds its arguments anew in every call.
+  void run(const dnnl::matmul& primitive, const dnnl::stream& stream, std::byte* source, std::byte* weights,
+           std::byte* result, std::byte* scratch) {
+    source_.set_data_handle(source);
+    weights_.set_data_handle(weights);
+    result_.set_data_handle(result);
+    scratchpad_.set_data_handle(scratch);
+    dnnl::error::wrap_c_api(
+        dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(list_.size()), list_.data()),
+        "oneDNN could not run a matrix product");
+  }
+
+ private:
+  memory source_, weights_, result_, scratchpad_;
+  std::array<dnnl_exec_arg_t, 4> list_;
 };
 
 /// The product of one block height.
 struct Block {
   dnnl::matmul primitive;
   std::string implementation;
+  std::int64_t scratch_bytes = 0;
   std::vector<Arguments> arguments; ///< one per share
 };
 
@@ -82,8 +104,14 @@ struct OneDnnProduct::State {
   Block make_block(const MatMulArgs& args, std::int64_t rows, int shares) {
     const dnnl::matmul::desc desc(describe(args.a, rows, args.k), describe(args.b, args.k, args.n),
                                   describe(args.c, rows, args.n));
-    const dnnl::matmul::primitive_desc product(desc, engine);
-    Block block{dnnl::matmul(product), product.impl_info_str(), {}};
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const dnnl::matmul::primitive_desc product(desc, attributes, engine);
+    Block block{dnnl::matmul(product),
+                product.impl_info_str(),
+                static_cast<std::int64_t>(product.scratchpad_desc().get_size()),
+                {}};
+    block.arguments.reserve(static_cast<std::size_t>(shares));
     for (int share = 0; share < shares; ++share) {
       block.arguments.emplace_back(product, engine);
     }
@@ -100,7 +128,7 @@ bool onednn_takes(const KernelTable& table, DType dtype, std::int64_t m, std::in
   return widest && multiplies && m > kFewRows && m * n * k >= kSmallProduct && k >= 32 && n >= 32;
 }
 
-std::unique_ptr<OneDnnProduct> OneDnnProduct::make(const MatMulArgs& args, int shares) {
+std::unique_ptr<OneDnnProduct> OneDnnProduct::make(const MatMulArgs& args, int shares, Accept accept) {
   const bool same_types = args.a.bf16 == args.b.bf16 && args.a.bf16 == args.c.bf16;
   bool masked = false; // a mask counts rows from the first of the whole product
   for (int s = 0; s < args.steps.count; ++s) {
@@ -112,10 +140,11 @@ std::unique_ptr<OneDnnProduct> OneDnnProduct::make(const MatMulArgs& args, int s
   }
   const SingleThread guard;
   auto state = std::make_unique<State>();
-  const std::int64_t in_cache = std::max<std::int64_t>(kBlockBytes / (4 * args.n), 48);
+  // A call packs the right factor again, which takes as long as multiplying it by a few tens of rows.
+  const std::int64_t in_cache = std::max<std::int64_t>(kBlockBytes / (4 * args.n), 128);
   const std::int64_t per_share = args.nest.count >= shares ? args.m : ceil_div(args.m, shares);
   // Blocks of equal height: a short last one would waste the call.
-  const std::int64_t blocks = ceil_div(per_share, std::min(in_cache, per_share));
+  const std::int64_t blocks = args.steps.count == 0 ? 1 : ceil_div(per_share, std::min(in_cache, per_share));
   state->block_rows = ceil_div(per_share, blocks);
   for (int share = 0; share < shares; ++share) {
     state->streams.emplace_back(state->engine);
@@ -129,7 +158,7 @@ std::unique_ptr<OneDnnProduct> OneDnnProduct::make(const MatMulArgs& args, int s
     return nullptr; // a combination that this version of oneDNN does not implement
   }
   const std::string& name = state->whole.implementation;
-  if (name.find("ref") != std::string::npos || name.find("gemm:jit") == 0) {
+  if (name.find("ref") != std::string::npos || (accept == Accept::kBlocked && name.find("gemm:") == 0)) {
     return nullptr;
   }
   return std::unique_ptr<OneDnnProduct>(new OneDnnProduct(std::move(state)));
@@ -140,6 +169,10 @@ OneDnnProduct::~OneDnnProduct() = default;
 
 const std::string& OneDnnProduct::implementation() const {
   return state_->whole.implementation;
+}
+
+std::int64_t OneDnnProduct::scratch_bytes() const {
+  return std::max(state_->whole.scratch_bytes, state_->rest ? state_->rest->scratch_bytes : 0);
 }
 
 namespace {
@@ -180,10 +213,11 @@ void OneDnnProduct::run(const MatMulArgs& args, const KernelTable& table, int sh
     const std::int64_t rows = std::min(state_->block_rows, args.m - row);
     Block& block = rows == state_->block_rows ? state_->whole : *state_->rest;
     Arguments& arguments = block.arguments[static_cast<std::size_t>(share)];
-    arguments.set(DNNL_ARG_SRC, at(args.a, offset_in(args.a, args.nest, flat) + row * args.a.row));
-    arguments.set(DNNL_ARG_WEIGHTS, at(args.b, offset_in(args.b, args.nest, flat)));
-    arguments.set(DNNL_ARG_DST, at(args.c, offset_in(args.c, args.nest, flat) + row * args.c.row));
-    block.primitive.execute(state_->streams[static_cast<std::size_t>(share)], arguments.by_role);
+    arguments.run(block.primitive, state_->streams[static_cast<std::size_t>(share)],
+                  at(args.a, offset_in(args.a, args.nest, flat) + row * args.a.row),
+                  at(args.b, offset_in(args.b, args.nest, flat)),
+                  at(args.c, offset_in(args.c, args.nest, flat) + row * args.c.row),
+                  args.scratch + share * args.scratch_stride);
     run_epilogue(args, table, flat, row, rows);
   }
 }

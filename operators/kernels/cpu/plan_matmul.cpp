@@ -113,6 +113,9 @@ class MatMulKernel final : public CpuKernel {
       onednn_ = OneDnnProduct::make(args_, threads_);
     }
     if (onednn_ != nullptr) {
+      ScratchLayout layout;
+      layout.add(std::max<std::int64_t>(onednn_->scratch_bytes(), 64));
+      args_.scratch_stride = layout.stride();
       impl_ = fmt::format("onednn {}", onednn_->implementation());
       return;
     }
