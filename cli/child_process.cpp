@@ -12,6 +12,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 
 namespace attnprof::cli {
@@ -71,14 +72,31 @@ pid_t start(const std::filesystem::path& program, std::vector<std::string> args,
   return child;
 }
 
-/// Reads what is there; false at the end of the stream.
-bool read_some(int descriptor, std::string& out) {
+/// Takes what stands in the pipe within `wait_ms`; false once nothing more can come.
+bool read_some(int descriptor, int wait_ms, std::string& out) {
+  pollfd waiting{descriptor, POLLIN, 0};
+  if (::poll(&waiting, 1, wait_ms) <= 0) {
+    return true;
+  }
   std::array<char, 65536> buffer;
   const ssize_t count = ::read(descriptor, buffer.data(), buffer.size());
   if (count > 0) {
     out.append(buffer.data(), static_cast<std::size_t>(count));
   }
   return count > 0 || (count < 0 && errno == EINTR);
+}
+
+/// The rest of the pipe, without waiting: a grandchild may keep it open.
+void drain(int descriptor, std::string& out) {
+  for (std::size_t before = out.size();; before = out.size()) {
+    if (!read_some(descriptor, 0, out) || out.size() == before) {
+      return;
+    }
+  }
+}
+
+bool has_ended(pid_t child, int& status) {
+  return ::waitpid(child, &status, WNOHANG) == child;
 }
 
 } // namespace
@@ -92,8 +110,10 @@ ChildResult run_child(const std::filesystem::path& program, const std::vector<st
   const pid_t child = start(program, args, out);
   out.close_writing();
   bool told = false;
-  constexpr int kGlanceMs = 100;
-  for (;;) {
+  bool open = true;
+  int status = 0;
+  constexpr int kGlanceMs = 20;
+  while (!has_ended(child, status)) {
     if (interrupt.requested && !told) {
       ::kill(child, SIGTERM);
       told = true;
@@ -101,16 +121,17 @@ ChildResult run_child(const std::filesystem::path& program, const std::vector<st
     if (Clock::now() >= deadline) {
       result.timed_out = true;
       ::kill(child, SIGKILL);
+      while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+      }
       break;
     }
-    pollfd waiting{out.reading(), POLLIN, 0};
-    if (::poll(&waiting, 1, kGlanceMs) > 0 && !read_some(out.reading(), result.out)) {
-      break;
+    if (open) {
+      open = read_some(out.reading(), kGlanceMs, result.out);
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(kGlanceMs));
     }
   }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  drain(out.reading(), result.out);
   result.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return result;
 }

@@ -216,6 +216,23 @@ int gate_exit_code(const std::vector<RowChange>& rows, const GateOptions& option
   return options.fail_on_inconclusive && any(Change::kInconclusive) ? kExitInconclusive : kExitOk;
 }
 
+reports::Json change_json(const std::vector<RowChange>& rows, const GateOptions& options) {
+  const auto json = [](const std::optional<double>& value) { return value ? reports::Json(*value) : reports::Json(); };
+  reports::Json out = {{"schema_version", reports::kSchemaVersion},
+                       {"metric", options.metric},
+                       {"threshold", options.threshold},
+                       {"rows", reports::Json::array()}};
+  for (const RowChange& row : rows) {
+    out["rows"].push_back({{"id", row.id},
+                           {"change", name_of(row.change)},
+                           {"before", json(row.before)},
+                           {"after", json(row.after)},
+                           {"ratio", json(row.ratio)},
+                           {"reason", row.reason.empty() ? reports::Json() : reports::Json(row.reason)}});
+  }
+  return out;
+}
+
 std::string change_table(const std::vector<RowChange>& rows, const std::vector<Record>& before,
                          const std::vector<Record>& after, const GateOptions& options) {
   std::vector<Record> all = before;

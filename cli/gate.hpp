@@ -2,6 +2,7 @@
 #pragma once
 
 #include "profilers/record.hpp"
+#include "reports/record_json.hpp"
 
 #include <optional>
 #include <string>
@@ -49,6 +50,9 @@ std::vector<RowChange> compare_records(const std::vector<profilers::Record>& bef
 
 /// The exit code of the first that applies: regression 3, failed row 4, missing row 5, inconclusive 6; else 0.
 int gate_exit_code(const std::vector<RowChange>& rows, const GateOptions& options);
+
+/// {"schema_version", "metric", "threshold", "rows": [{id, change, before, after, ratio, reason}]}; absent is null.
+reports::Json change_json(const std::vector<RowChange>& rows, const GateOptions& options);
 
 /// A table of the rows and a sentence that counts them.
 std::string change_table(const std::vector<RowChange>& rows, const std::vector<profilers::Record>& before,

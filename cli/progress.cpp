@@ -28,7 +28,8 @@ std::string progress_bar(std::size_t done, std::size_t total, std::optional<doub
 }
 
 Progress::Progress(std::ostream& err, bool terminal, std::size_t width, std::size_t total, profilers::Clock& clock)
-    : err_(err), terminal_(terminal), width_(width), total_(total), clock_(clock), begin_ns_(clock.now_ns()) {}
+    : err_(err), terminal_(terminal), width_(std::max<std::size_t>(width, 20)), total_(total), clock_(clock),
+      begin_ns_(clock.now_ns()) {}
 
 std::optional<double> Progress::remaining_s() {
   if (done_ == 0) {

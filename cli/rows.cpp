@@ -59,4 +59,15 @@ void name_rows(const std::vector<Record>& records, bool every, std::ostream& err
   }
 }
 
+std::string unverified_sentence(const std::vector<Record>& records) {
+  const auto unchecked = [](const Record& record) {
+    return record.status == Status::kOk && !record.max_relative_error;
+  };
+  const auto count = std::count_if(records.begin(), records.end(), unchecked);
+  return count == 0 ? std::string()
+                    : fmt::format("attnprof: {} of {} rows are too large to check against the float64 reference (their "
+                                  "max_relative_error is empty); `attnprof verify` checks small ones of every kind\n",
+                                  count, records.size());
+}
+
 } // namespace attnprof::cli

@@ -20,4 +20,7 @@ int rows_exit_code(const std::vector<profilers::Record>& records, const Interrup
 /// one row was measured.
 void name_rows(const std::vector<profilers::Record>& records, bool every, std::ostream& err);
 
+/// A line that counts the measured rows whose result was too large to check; empty where all were checked.
+std::string unverified_sentence(const std::vector<profilers::Record>& records);
+
 } // namespace attnprof::cli

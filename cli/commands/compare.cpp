@@ -29,30 +29,45 @@ using profilers::Status;
 /// Programs of all cases are in memory at once.
 constexpr std::size_t kMostInterleaved = 64;
 
+reports::ResultSet load(const std::string& path, Context& context) {
+  reports::ResultSet out = reports::load_results(*context.seams.files, path);
+  for (const std::string& note : out.notes) {
+    context.err << "attnprof: " << note << '\n';
+  }
+  return out;
+}
+
+/// Every later run against the first one. Returns the lowest code that is not 0: 3 before 4 before 5 before 6.
 int compare_runs(const Arguments& arguments, Context& context) {
   const GateOptions options = gate_request(arguments);
   const std::vector<std::string>& paths = arguments.positionals();
-  if (paths.size() != 2 || !axes_from(arguments).empty()) {
-    throw Error(ErrorKind::kUsage, fmt::format("compare takes two run folders or files, the earlier one first, and {}",
-                                               paths.size() != 2 ? fmt::format("{} are given", paths.size())
-                                                                 : std::string("no workload flags beside them")));
+  if (paths.size() < 2 || !axes_from(arguments).empty()) {
+    throw Error(ErrorKind::kUsage, paths.size() < 2
+                                       ? "compare takes two or more run folders or files, the earlier one first"
+                                       : "compare takes run folders or workload flags, not both");
   }
-  const reports::ResultSet before = reports::load_results(*context.seams.files, paths[0]);
-  const reports::ResultSet after = reports::load_results(*context.seams.files, paths[1]);
-  for (const reports::ResultSet* set : {&before, &after}) {
-    for (const std::string& note : set->notes) {
-      context.err << "attnprof: " << note << '\n';
-    }
-  }
-  if (before.machine && after.machine && before.machine->fingerprint != after.machine->fingerprint) {
-    context.err << "attnprof: the two runs are of different machines or builds, so a change may be theirs\n";
-  }
+  const reports::ResultSet before = load(paths.front(), context);
   if (before.records.empty()) {
-    throw Error(ErrorKind::kUsage, fmt::format("'{}' holds no records to compare with", paths[0]));
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' holds no records to compare with", paths.front()));
   }
-  const std::vector<RowChange> rows = compare_records(before.records, after.records, options);
-  context.out << change_table(rows, before.records, after.records, options);
-  return gate_exit_code(rows, options);
+  int worst = kExitOk;
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    const reports::ResultSet after = load(paths[i], context);
+    if (before.machine && after.machine && before.machine->fingerprint != after.machine->fingerprint) {
+      context.err << fmt::format("attnprof: {} and {} are of different machines or builds, so a change may be theirs\n",
+                                 paths.front(), paths[i]);
+    }
+    const std::vector<RowChange> rows = compare_records(before.records, after.records, options);
+    if (arguments.given("--json")) {
+      context.out << reports::json_text(change_json(rows, options), 1) << '\n';
+    } else {
+      context.out << (paths.size() > 2 ? paths[i] + "\n" : "")
+                  << change_table(rows, before.records, after.records, options);
+    }
+    const int code = gate_exit_code(rows, options);
+    worst = worst == kExitOk ? code : code == kExitOk ? worst : std::min(worst, code);
+  }
+  return worst;
 }
 
 std::string flops_ratio(const Record& base, const Record& other) {
@@ -169,12 +184,12 @@ Command compare_command() {
   Command out;
   out.name = "compare";
   out.summary = "two runs row by row as a gate, or workloads measured in turns (A B B A)";
-  out.usage = "EARLIER LATER | WORKLOAD...";
+  out.usage = "EARLIER LATER... | WORKLOAD...";
   out.positional = "run folder, run file or case id";
   out.options = joined({workload_options(),
                         selection_options(),
                         measuring_options(),
-                        {{"--json", "", "", "print measured cases as JSON", OptionGroup::kOutput}, hardware_option()},
+                        {{"--json", "", "", "print changes or cases as JSON", OptionGroup::kOutput}, hardware_option()},
                         gate_options()});
   out.examples = {"compare before after --threshold 5% --fail-on regress,missing,fail",
                   "compare --layout sandwich,standard --variant mha --grid 14x14 --dim 192 --heads 4"};

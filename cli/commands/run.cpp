@@ -66,6 +66,7 @@ int run_cases(const Arguments& arguments, Context& context) {
     }
   }
   name_rows(records, arguments.given("--json"), context.err);
+  context.err << unverified_sentence(records);
   return rows_exit_code(records, *context.seams.interrupt);
 }
 

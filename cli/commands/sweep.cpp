@@ -69,7 +69,7 @@ int print_plan(const SweepPlan& plan, const std::optional<profilers::Machine>& m
     }
   }
   out << reports::text_table({{"work"}, {"traffic"}, {"at least"}, {"case", reports::Align::kLeft}}, rows);
-  out << fmt::format("{} cases", plan.cases.size());
+  out << fmt::format("{} case{}", plan.cases.size(), plan.cases.size() == 1 ? "" : "s");
   out << (plan.other_shards > 0 ? fmt::format(", {} more in other shards", plan.other_shards) : std::string());
   out << (plan.deselected > 0 ? fmt::format(", {} left out by --where and --filter", plan.deselected) : std::string());
   out << "; nothing was run\n";
@@ -120,6 +120,20 @@ int gate(const Arguments& arguments, const std::vector<Record>& records, const r
   return gate_exit_code(rows, options);
 }
 
+/// A sweep that is resumed elsewhere would hold old rows against the wrong roofs without a word.
+void warn_of_other_machine(const RunFolder& folder, const profilers::Machine& machine, std::ostream& err) {
+  const auto elsewhere = [&](const Record& record) {
+    return record.measured && record.machine_fingerprint != machine.fingerprint;
+  };
+  const auto count = std::count_if(folder.earlier.begin(), folder.earlier.end(), elsewhere);
+  if (count > 0) {
+    err << fmt::format(
+        "attnprof: {} rows in {} were measured on another machine or by another build; measure them again for a "
+        "fair comparison\n",
+        count, folder.path.string());
+  }
+}
+
 int sweep(const Arguments& arguments, Context& context) {
   const SweepPlan plan = plan_of(arguments);
   const MeasuringRequest measuring = measuring_request(arguments);
@@ -146,6 +160,7 @@ int sweep(const Arguments& arguments, Context& context) {
     context.err << "attnprof: " << note << '\n';
   }
   const profilers::Machine machine = measured_machine(arguments, context);
+  warn_of_other_machine(folder, machine, context.err);
   write_machine(*context.seams.files, machine, folder.path / "machine.json");
   const InterruptScope scope(*context.seams.interrupt);
   CaseRunner runner(context.seams, measuring, &machine);
@@ -153,6 +168,7 @@ int sweep(const Arguments& arguments, Context& context) {
   const std::vector<Record> records = run_sweep(plan, folder, settings, measure, context);
   render(folder, context);
   name_rows(records, false, context.err);
+  context.err << unverified_sentence(records);
   const int code = rows_exit_code(records, *context.seams.interrupt);
   return code == kExitOk && baseline ? gate(arguments, records, *baseline, context) : code;
 }

@@ -69,6 +69,13 @@ TEST_CASE("compare: two runs as a gate") {
   const RunResult broken = place.run("compare before broken");
   CHECK(broken.exit_code == 4);
   CHECK(has(broken.out, "it broke"));
+
+  // Several runs against the first: the lowest code that is not 0.
+  CHECK(place.run("compare before before fewer slow --threshold 50%").exit_code == 3);
+  const json changes = json::parse(place.run("compare before slow --threshold 50% --json").out);
+  REQUIRE(changes["rows"].size() == 6);
+  CHECK(changes["rows"][4]["change"] == "regressed");
+  CHECK(changes["rows"][4]["ratio"].get<double>() == Catch::Approx(2.5));
 }
 
 TEST_CASE("compare: workloads measured in turns") {

@@ -65,7 +65,7 @@ TEST_CASE("sweep: a dry run lists the cases and runs none") {
 TEST_CASE("sweep: both plans unless one is asked for") {
   const Workplace place;
   CHECK(has(place.run("sweep --variant mha --seq-len 16 --dry-run").out, "2 cases"));
-  CHECK(has(place.run("sweep --variant mha --seq-len 16 --plan fused --dry-run").out, "1 cases"));
+  CHECK(has(place.run("sweep --variant mha --seq-len 16 --plan fused --dry-run").out, "1 case;"));
 }
 
 TEST_CASE("sweep: invalid and unsupported rows stay, without numbers, and leave exit 0 (BUG-172, BUG-208)") {
