@@ -20,6 +20,7 @@ struct OptionSpec {
   std::string help;       ///< one clause
   OptionGroup group = OptionGroup::kOutput;
   bool repeats = false;        ///< may be given several times
+  bool brief = false;          ///< --help names it without its help, which `list` has
   bool value_optional = false; ///< a truth value, which the flag alone sets: --causal is --causal=true
 };
 

@@ -57,6 +57,20 @@ std::string two_columns(const std::vector<const OptionSpec*>& options) {
   return left.empty() ? out : out + fmt::format("{:{}}{}\n", "", kIndent, left);
 }
 
+/// Flags that single variants add: there may be any number of them, and the screen is full.
+std::string brief_lines(const std::vector<const OptionSpec*>& options) {
+  std::string out;
+  std::string line = "and for single variants, explained by list variants --json:";
+  for (const OptionSpec* option : options) {
+    if (kIndent + line.size() + 1 + option->name.size() > kColumns) {
+      out += fmt::format("{:{}}{}\n", "", kIndent, line);
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + option->name;
+  }
+  return options.empty() ? out : out + fmt::format("{:{}}{}\n", "", kIndent, line);
+}
+
 std::string examples_of(const std::vector<std::string>& examples) {
   std::string out = "examples:\n";
   for (const std::string& example : examples) {
@@ -73,13 +87,14 @@ std::string help_text(const Command& command) {
   for (const OptionGroup group : {OptionGroup::kWorkload, OptionGroup::kSelection, OptionGroup::kMeasuring,
                                   OptionGroup::kOutput, OptionGroup::kGate}) {
     std::vector<const OptionSpec*> members;
+    std::vector<const OptionSpec*> brief;
     for (const OptionSpec& option : command.options) {
       if (option.group == group) {
-        members.push_back(&option);
+        (option.brief ? brief : members).push_back(&option);
       }
     }
     if (!members.empty()) {
-      out += fmt::format("{}:\n{}", title_of(group), two_columns(members));
+      out += fmt::format("{}:\n{}{}", title_of(group), two_columns(members), brief_lines(brief));
     }
   }
   return out + examples_of(command.examples);

@@ -44,6 +44,9 @@ std::vector<OptionSpec> workload_options() {
     out.push_back(option(OptionGroup::kWorkload, spec.flag(), "", "VALUES", help_of(spec)));
     out.back().repeats = true;
     out.back().value_optional = spec.kind == ParamKind::kFlag;
+    const auto& shared = operators::shared_params();
+    out.back().brief =
+        std::none_of(shared.begin(), shared.end(), [&](const ParamSpec& other) { return other.name == spec.name; });
   }
   return out;
 }

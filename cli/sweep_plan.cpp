@@ -334,8 +334,9 @@ Axis both_plans() {
 }
 
 std::vector<Axis> default_sweep_axes() {
-  return {texts("layout", {"op", "standard", "sandwich"}), texts("variant", {"mha", "mqa", "gqa", "group", "cga"}),
-          texts("grid", {"14x14"}), Axis{"heads", {std::int64_t{4}}}, both_plans()};
+  return {texts("layout", {"op", "standard", "sandwich"}),
+          texts("variant", {"mha", "mqa", "gqa", "group", "cga", "linear", "window"}), texts("grid", {"14x14"}),
+          Axis{"heads", {std::int64_t{4}}}, both_plans()};
 }
 
 } // namespace attnprof::cli

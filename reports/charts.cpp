@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <map>
 
 namespace attnprof::reports {
 namespace {
@@ -45,17 +44,25 @@ std::vector<RoofSet> roof_sets(const ResultSet& results) {
   if (!results.machine) {
     return {};
   }
-  std::map<std::pair<std::string, int>, std::size_t> cases;
-  for (const Record& record : results.records) {
-    if (record.status == profilers::Status::kOk) {
-      const auto* dtype = std::get_if<std::string>(&record.config.get("dtype"));
-      ++cases[{dtype == nullptr ? "f32" : *dtype, roof_threads(*results.machine, record)}];
-    }
-  }
   std::vector<RoofSet> out;
-  for (const auto& [key, count] : cases) {
-    out.push_back({key.first, key.second, count, roofs_at(*results.machine, key.first, key.second)});
+  for (const Record& record : results.records) {
+    if (record.status != profilers::Status::kOk) {
+      continue;
+    }
+    const std::string device = operators::to_string(record.config.get("device"));
+    const std::string dtype = operators::to_string(record.config.get("dtype"));
+    const int threads = roof_threads(*results.machine, record);
+    auto at = std::find_if(out.begin(), out.end(), [&](const RoofSet& set) {
+      return set.device == device && set.dtype == dtype && set.threads == threads;
+    });
+    if (at == out.end()) {
+      out.push_back({device, dtype, threads, 0, roofs_for(*results.machine, record)});
+      at = std::prev(out.end());
+    }
+    ++at->cases;
   }
+  // A device whose ceilings nobody knows has nothing to draw.
+  std::erase_if(out, [](const RoofSet& set) { return !set.roofs.matrix && set.roofs.memory.empty(); });
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.cases > b.cases; });
   return out;
 }
@@ -85,6 +92,14 @@ std::string series_name(const Record& record) {
     }
   }
   return "case";
+}
+
+std::string name_of(const RoofSet& set) {
+  const std::string dtype = set.dtype.empty() ? "f32" : set.dtype;
+  if (!set.device.empty() && set.device != "cpu") {
+    return fmt::format("{} {}", set.device, dtype);
+  }
+  return fmt::format("{}, {} {}", dtype, set.threads, set.threads == 1 ? "thread" : "threads");
 }
 
 RooflineChart roofline_chart(const ResultSet& results) {

@@ -28,11 +28,14 @@ struct Range {
 
 /// Ceilings that some of the cases are held against.
 struct RoofSet {
+  std::string device;
   std::string dtype;
   int threads = 1;
   std::size_t cases = 0;
   Roofs roofs;
 };
+/// "f32, 2 threads", or "cuda f32".
+std::string name_of(const RoofSet& set);
 
 /// x: FLOP/B, y: FLOP/s. Ranges hold all points, all ridges and a margin, even for a single point (BUG-102); where
 /// nothing is known they are 0.

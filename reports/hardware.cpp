@@ -3,6 +3,7 @@
 #include "operators/core/error.hpp"
 #include "operators/core/registry.hpp"
 #include "reports/json_reader.hpp"
+#include "reports/roofs.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,15 +16,13 @@ using operators::Error;
 using operators::ErrorKind;
 using profilers::Machine;
 
-constexpr std::string_view kSpec = "spec";
-
 void add_compute(Machine& machine, std::string unit, std::string dtype, double per_s) {
-  machine.compute.push_back({std::move(unit), std::move(dtype), "", 1, per_s, per_s, per_s, std::string(kSpec)});
+  machine.compute.push_back({std::move(unit), std::move(dtype), "", 1, per_s, per_s, per_s, std::string(kSpecOrigin)});
 }
 
 void add_level(Machine& machine, std::string level, std::optional<std::int64_t> capacity_bytes, double bytes_per_s) {
-  machine.bandwidth.push_back({level, "any", 1, bytes_per_s, bytes_per_s, bytes_per_s, 0, std::string(kSpec)});
-  machine.levels.push_back({std::move(level), 1, capacity_bytes, std::string(kSpec)});
+  machine.bandwidth.push_back({level, "any", 1, bytes_per_s, bytes_per_s, bytes_per_s, 0, std::string(kSpecOrigin)});
+  machine.levels.push_back({std::move(level), 1, capacity_bytes, std::string(kSpecOrigin)});
 }
 
 struct GpuSheet {

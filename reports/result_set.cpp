@@ -38,13 +38,15 @@ std::optional<profilers::Machine> load_machine(Files& files, const std::filesyst
 
 /// Records of other machines keep the roofs that were recorded with them.
 void derive_all(ResultSet& results) {
-  std::map<std::pair<std::string, int>, Roofs> known; // finding the roofs takes longer than deriving a case
+  std::map<std::vector<std::string>, Roofs> known; // finding the roofs takes longer than deriving a case
   for (Record& record : results.records) {
     const std::string& fingerprint = results.machine->fingerprint;
     if (!record.machine_fingerprint.empty() && record.machine_fingerprint != fingerprint) {
       continue;
     }
-    const std::pair key(operators::to_string(record.config.get("dtype")), roof_threads(*results.machine, record));
+    const std::vector<std::string> key = {operators::to_string(record.config.get("device")),
+                                          operators::to_string(record.config.get("dtype")),
+                                          fmt::format("{}", roof_threads(*results.machine, record))};
     auto at = known.find(key);
     if (at == known.end()) {
       at = known.emplace(key, roofs_for(*results.machine, record)).first;

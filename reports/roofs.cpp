@@ -49,11 +49,11 @@ std::optional<UnitRoof> fastest(const Machine& machine,
 
 std::optional<UnitRoof> given_peak(const Machine& machine) {
   const auto given = std::find_if(machine.compute.begin(), machine.compute.end(),
-                                  [](const ComputeCeiling& entry) { return entry.origin == kGiven; });
+                                  [](const ComputeCeiling& entry) { return entry.origin == kGivenOrigin; });
   if (given == machine.compute.end()) {
     return {};
   }
-  return UnitRoof{given->per_s, "given peak", std::string(kGiven)};
+  return UnitRoof{given->per_s, "given peak", std::string(kGivenOrigin)};
 }
 
 /// Largest working set that still lies in the first `rank` levels.
@@ -96,7 +96,7 @@ std::vector<MemoryRoof> memory_roofs(const Machine& machine, int threads) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const bool is_last = i + 1 == names.size();
     const auto given = std::find_if(machine.bandwidth.begin(), machine.bandwidth.end(), [&](const auto& entry) {
-      return entry.level == names[i] && entry.origin == kGiven;
+      return entry.level == names[i] && entry.origin == kGivenOrigin;
     });
     const auto ceiling = profilers::bandwidth_ceiling(machine, names[i], threads);
     const auto capacity_bytes = is_last ? std::nullopt : capacity_through(machine, names, i, threads);
@@ -104,7 +104,7 @@ std::vector<MemoryRoof> memory_roofs(const Machine& machine, int threads) {
       continue; // a level of unknown size holds nothing for certain
     }
     if (given != machine.bandwidth.end()) {
-      out.push_back({names[i], capacity_bytes, given->bytes_per_s, std::string(kGiven)});
+      out.push_back({names[i], capacity_bytes, given->bytes_per_s, std::string(kGivenOrigin)});
     } else if (ceiling && ceiling->per_s > 0.0) {
       out.push_back({names[i], capacity_bytes, ceiling->per_s, ceiling->origin});
     }
@@ -140,7 +140,18 @@ Roofs roofs_at(const Machine& machine, const std::string& dtype, int threads) {
 }
 
 Roofs roofs_for(const Machine& machine, const Record& record) {
-  return roofs_at(machine, dtype_of(record), threads_of(machine, record));
+  const auto* device = std::get_if<std::string>(&record.config.get("device"));
+  if (device == nullptr || *device == "cpu") {
+    return roofs_at(machine, dtype_of(record), threads_of(machine, record));
+  }
+  // What was measured are the ceilings of the host; only stated ones can be those of another device.
+  Machine stated = machine;
+  const auto is_measured = [](const auto& entry) {
+    return entry.origin != kGivenOrigin && entry.origin != kSpecOrigin;
+  };
+  std::erase_if(stated.compute, is_measured);
+  std::erase_if(stated.bandwidth, is_measured);
+  return roofs_at(stated, dtype_of(record), threads_of(stated, record));
 }
 
 int roof_threads(const Machine& machine, const Record& record) {
@@ -150,11 +161,11 @@ int roof_threads(const Machine& machine, const Record& record) {
 void apply_given(Machine& machine, std::optional<double> peak_gflops, std::optional<double> peak_gbs) {
   if (peak_gflops) {
     const double per_s = *peak_gflops * 1e9;
-    machine.compute.push_back({"fma", "any", "", 0, per_s, per_s, per_s, std::string(kGiven)});
+    machine.compute.push_back({"fma", "any", "", 0, per_s, per_s, per_s, std::string(kGivenOrigin)});
   }
   if (peak_gbs) {
     const double per_s = *peak_gbs * 1e9;
-    machine.bandwidth.push_back({"DRAM", "any", 0, per_s, per_s, per_s, 0, std::string(kGiven)});
+    machine.bandwidth.push_back({"DRAM", "any", 0, per_s, per_s, per_s, 0, std::string(kGivenOrigin)});
   }
 }
 

@@ -37,8 +37,9 @@ struct Roofs {
   [[nodiscard]] const MemoryRoof* level_of(std::int64_t working_set_bytes) const;
 };
 
-/// Origin of a ceiling that the user stated.
-inline constexpr std::string_view kGiven = "given";
+/// Origins of ceilings that nobody measured: stated by the user, or by a data sheet.
+inline constexpr std::string_view kGivenOrigin = "given";
+inline constexpr std::string_view kSpecOrigin = "spec";
 
 /// Ceilings for so many threads, which the machine must be able to run at once. Matrix products of bf16 are held
 /// against the faster of the f32 multiply-add unit and the bf16 dot product, since either may run them; vector FLOPs
@@ -48,7 +49,7 @@ inline constexpr std::string_view kGiven = "given";
 Roofs roofs_at(const profilers::Machine& machine, const std::string& dtype, int threads);
 
 /// Ceilings for a record: its dtype, and its threads (asked for, where nothing ran; else all; no more than the machine
-/// runs at once).
+/// runs at once). A case of another device than the CPU is held against stated ceilings alone.
 Roofs roofs_for(const profilers::Machine& machine, const profilers::Record& record);
 /// The number of threads that roofs_for takes.
 int roof_threads(const profilers::Machine& machine, const profilers::Record& record);

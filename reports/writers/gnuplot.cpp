@@ -139,8 +139,7 @@ std::string roofline_gnuplot(const ResultSet& results) {
     return {};
   }
   const std::string title = chart.roofs.empty() ? "Roofline: no ceilings known"
-                                                : fmt::format("Roofline: ceilings for {}, {} threads",
-                                                              chart.roofs[0].dtype, chart.roofs[0].threads);
+                                                : fmt::format("Roofline: ceilings for {}", name_of(chart.roofs[0]));
   const std::vector<Series> series = series_of(results, chart.points);
   std::vector<std::string> plots = chart.roofs.empty() ? std::vector<std::string>() : roof_plots(chart.roofs[0]);
   for (std::string& plot : point_plots(series)) {

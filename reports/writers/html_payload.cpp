@@ -156,9 +156,7 @@ void add_unit(Json& units, const char* bound, const std::optional<UnitRoof>& roo
 }
 
 Json roofs_json(const RoofSet& set) {
-  Json out = {{"name", fmt::format("{}, {} {}", set.dtype, set.threads, set.threads == 1 ? "thread" : "threads")},
-              {"units", Json::array()},
-              {"levels", Json::array()}};
+  Json out = {{"name", name_of(set)}, {"units", Json::array()}, {"levels", Json::array()}};
   add_unit(out["units"], "compute", set.roofs.matrix);
   add_unit(out["units"], "vector", set.roofs.vector);
   add_unit(out["units"], "transcendental", set.roofs.transcendental);

@@ -3,6 +3,7 @@
 #include "operators/exec/verify.hpp"
 #include "operators/workload.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/temp_dir.hpp"
 
 #include <fstream>
@@ -16,7 +17,8 @@ bool is_registered(const std::filesystem::path& file) {
   std::ifstream stream(file);
   const std::string name = nlohmann::json::parse(stream).at("operator");
   const auto named = [&](const auto& descriptor) { return descriptor.name == name; };
-  return std::any_of(variants().begin(), variants().end(), named) || std::any_of(layouts().begin(), layouts().end(), named);
+  return std::any_of(variants().begin(), variants().end(), named) ||
+         std::any_of(layouts().begin(), layouts().end(), named);
 }
 
 } // namespace
@@ -24,7 +26,7 @@ bool is_registered(const std::filesystem::path& file) {
 TEST_CASE("golden vectors hold on the reference and the CPU, eager and fused") {
   const auto cpu = make_cpu_executor();
   std::size_t checked = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(ATTNPROF_TEST_DATA_DIR "/golden")) {
+  for (const auto& entry : std::filesystem::directory_iterator(attnprof::tests::data_dir() / "golden")) {
     if (entry.path().extension() == ".json" && is_registered(entry.path())) {
       const Verification result = verify_golden(entry.path(), {cpu.get()});
       INFO(result.name << ": " << result.detail);

@@ -3,6 +3,7 @@
 #include "reports/record_json.hpp"
 #include "reports/schema.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/unit/reports_records.hpp"
 
 #include <cstdlib>
@@ -16,14 +17,14 @@ using namespace attnprof::reports;
 namespace {
 
 std::string checked_in(const std::string& path) {
-  std::ifstream stream(std::string(ATTNPROF_SOURCE_DIR) + "/" + path, std::ios::binary);
+  std::ifstream stream(tests::source_dir() / path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
 /// ATTNPROF_UPDATE_GOLDEN=1 writes the file instead of comparing.
 void check_in_step(const std::string& path, const std::string& text) {
   if (std::getenv("ATTNPROF_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(std::string(ATTNPROF_SOURCE_DIR) + "/" + path, std::ios::binary) << text;
+    std::ofstream(tests::source_dir() / path, std::ios::binary) << text;
   }
   INFO(path << " is out of step: run this test with ATTNPROF_UPDATE_GOLDEN=1");
   CHECK((checked_in(path) == text));

@@ -1,5 +1,6 @@
 // Sweeps that are ended from outside keep what they have (BUG-165 to BUG-168).
 #include "tests/integration/cli_support.hpp"
+#include "tests/support/paths.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -29,7 +30,7 @@ std::size_t whole_lines(const std::filesystem::path& file) {
 /// Starts the sweep, waits for some rows, sends the signal, and returns what waitpid says.
 int interrupted_status(const Workplace& place, const std::string& line, std::size_t rows, int signal) {
   std::vector<std::string> args = words(line);
-  args.insert(args.begin(), ATTNPROF_BINARY);
+  args.insert(args.begin(), binary());
   std::vector<char*> argv;
   for (std::string& arg : args) {
     argv.push_back(arg.data());
@@ -55,7 +56,7 @@ int interrupted_status(const Workplace& place, const std::string& line, std::siz
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t child = 0;
-  REQUIRE(posix_spawn(&child, ATTNPROF_BINARY, &actions, nullptr, argv.data(), envp.data()) == 0);
+  REQUIRE(posix_spawn(&child, binary().c_str(), &actions, nullptr, argv.data(), envp.data()) == 0);
   posix_spawn_file_actions_destroy(&actions);
   const std::filesystem::path file = place.file("out/records.jsonl");
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(5); // against hangs only

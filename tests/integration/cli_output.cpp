@@ -1,5 +1,6 @@
 // What the commands print, and to which stream.
 #include "tests/integration/cli_support.hpp"
+#include "tests/support/paths.hpp"
 
 #include <algorithm>
 #include <set>
@@ -117,7 +118,7 @@ TEST_CASE("output: the locale changes nothing") {
 
 TEST_CASE("output: a reader that leaves is no fault, a full disk is one") {
   const Workplace place;
-  const std::string binary = ATTNPROF_BINARY;
+  const std::string binary = attnprof::tests::binary();
   const RunResult left = run_program("/bin/sh", {"-c", "'" + binary + "' list --json | head -n 1"}, place.options());
   CHECK(left.exit_code == 0);
   CHECK(left.err.empty());
@@ -129,7 +130,7 @@ TEST_CASE("output: a reader that leaves is no fault, a full disk is one") {
 
 TEST_CASE("output: verify passes on its own samples and counts") {
   const Workplace place;
-  const RunResult golden = place.run("verify " ATTNPROF_TEST_DATA_DIR "/golden/mha.json");
+  const RunResult golden = place.run("verify " + (data_dir() / "golden" / "mha.json").string());
   INFO(golden.out << golden.err);
   CHECK(golden.exit_code == 0);
   CHECK(has(golden.out, "1 passed, 0 failed"));

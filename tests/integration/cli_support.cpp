@@ -1,5 +1,6 @@
 #include "tests/integration/cli_support.hpp"
 
+#include "tests/support/paths.hpp"
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -8,7 +9,7 @@ namespace attnprof::tests {
 
 Workplace::Workplace() {
   options_.working_directory = folder_.path();
-  const std::filesystem::path cache = std::filesystem::path(ATTNPROF_BINARY).parent_path() / "test-cache";
+  const std::filesystem::path cache = std::filesystem::path(binary()).parent_path() / "test-cache";
   options_.environment["XDG_CACHE_HOME"] = cache.string();
 }
 

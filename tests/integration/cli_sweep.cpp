@@ -58,7 +58,7 @@ TEST_CASE("sweep: a dry run lists the cases and runs none") {
   CHECK(has(result.out, "6 cases"));
   CHECK_FALSE(std::filesystem::exists(place.file("out")));
   const RunResult newcomer = place.run("sweep --dry-run");
-  CHECK(has(newcomer.out, "30 cases"));
+  CHECK(has(newcomer.out, "42 cases"));
   CHECK_FALSE(has(newcomer.out, "invalid"));
 }
 

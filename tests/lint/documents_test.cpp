@@ -1,5 +1,6 @@
 #include "tests/lint/documents.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/paths.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -36,7 +37,7 @@ TEST_CASE("documents: a table in Markdown", "[lint]") {
 TEST_CASE("documents: what is made from the code is up to date", "[lint]") {
   for (const DocumentPart& part : generated_parts()) {
     INFO("bring " << part.file << " up to date with: attnprof_lint_tests '[update-documents]'");
-    const std::string document = read(fs::path(ATTNPROF_SOURCE_DIR) / part.file);
+    const std::string document = read(attnprof::tests::source_dir() / part.file);
     REQUIRE_FALSE(part.text.empty());
     if (part.name.empty())
       CHECK(document == part.text);
@@ -48,7 +49,7 @@ TEST_CASE("documents: what is made from the code is up to date", "[lint]") {
 // Runs only when asked for by its tag: writes the documents that the test above compares.
 TEST_CASE("documents: bring up to date", "[.][update-documents]") {
   for (const DocumentPart& part : generated_parts()) {
-    const fs::path file = fs::path(ATTNPROF_SOURCE_DIR) / part.file;
+    const fs::path file = attnprof::tests::source_dir() / part.file;
     const std::string text = part.name.empty() ? part.text : with_table(read(file), part.name, part.text);
     fs::create_directories(file.parent_path());
     std::ofstream stream(file, std::ios::binary);

@@ -1,5 +1,6 @@
 // scripts/lib/setup.sh on machines that are made up: a PATH that holds only what such a machine would have.
 #include "tests/support/catch.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/run_binary.hpp"
 #include "tests/support/temp_dir.hpp"
 
@@ -11,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path kScripts = fs::path(ATTNPROF_SOURCE_DIR) / "scripts";
+const fs::path kScripts = source_dir() / "scripts";
 
 /// A made-up machine: the tools that every system has, the commands a test adds, and header folders of its own.
 class Machine {

@@ -1,6 +1,7 @@
 // The rules on the project's own files.
 #include "tests/lint/rules.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/paths.hpp"
 
 #include <algorithm>
 
@@ -9,7 +10,7 @@ using namespace attnprof::tests::lint;
 namespace {
 
 const std::vector<SourceFile>& source_tree() {
-  static const std::vector<SourceFile> files = read_source_tree(ATTNPROF_SOURCE_DIR);
+  static const std::vector<SourceFile> files = read_source_tree(attnprof::tests::source_dir());
   return files;
 }
 

@@ -1,5 +1,6 @@
 #include "tests/support/run_binary.hpp"
 
+#include "tests/support/paths.hpp"
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -114,7 +115,7 @@ RunResult run_program(const std::filesystem::path& program, const std::vector<st
 }
 
 RunResult run_binary(const std::vector<std::string>& arguments, const RunOptions& options) {
-  return run_program(ATTNPROF_BINARY, arguments, options);
+  return run_program(binary(), arguments, options);
 }
 
 } // namespace attnprof::tests

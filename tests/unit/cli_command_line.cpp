@@ -136,6 +136,17 @@ TEST_CASE("help: every command fits one screen and ends with two examples") {
   }
 }
 
+TEST_CASE("help: every flag is named, and flags of single variants take no line each") {
+  for (const Command& one : commands()) {
+    const std::string text = cli::help_text(one);
+    for (const cli::OptionSpec& option : one.options) {
+      INFO(one.name << " " << option.name);
+      CHECK(has(text, option.name));
+      CHECK(has(text, option.help) != option.brief);
+    }
+  }
+}
+
 TEST_CASE("help: examples are command lines that parse") {
   for (const Command& one : commands()) {
     for (const std::string& example : one.examples) {

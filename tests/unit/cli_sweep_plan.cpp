@@ -226,7 +226,7 @@ TEST_CASE("plan: defaults fill in only what was not asked for") {
   PlanRequest defaults = request("plan=fused");
   defaults.default_axes = cli::default_sweep_axes();
   const SweepPlan plan = plan_sweep(defaults);
-  CHECK(plan.cases.size() == 15);
+  CHECK(plan.cases.size() == 21);
   for (const cli::PlannedCase& one : plan.cases) {
     INFO(one.id);
     CHECK(one.rejection.empty()); // the set of a newcomer's first sweep

@@ -70,6 +70,19 @@ TEST_CASE("threads: used, else asked for, else all, never more than can run") {
   CHECK(roof_threads(machine, record) == 2);
 }
 
+TEST_CASE("a case of another device is not held against the host's ceilings") {
+  profilers::Record record = tests::counted_record();
+  record.config.set("device", std::string("cuda"));
+  CHECK_FALSE(roofs_for(two_cores(), record).matrix);
+  CHECK(roofs_for(two_cores(), record).memory.empty());
+  profilers::Machine machine = two_cores();
+  apply_given(machine, 500.0, 60.0);
+  CHECK(roofs_for(machine, record).matrix->per_s == 500e9);
+  CHECK(roofs_for(machine, record).memory.size() == 1);
+  tests::FakeFiles files;
+  CHECK(roofs_for(find_hardware(files, "h200-sxm").machine, record).matrix->per_s == 67e12);
+}
+
 TEST_CASE("a machine without measurements has no roofs") {
   const Roofs roofs = roofs_at(profilers::Machine{}, "f32", 1);
   CHECK_FALSE(roofs.matrix);

@@ -13,6 +13,7 @@
 #include "reports/writers/junit.hpp"
 #include "reports/writers/markdown.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/unit/reports_records.hpp"
 
 #include <fmt/format.h>
@@ -280,7 +281,7 @@ TEST_CASE("BUG-185: 500 deep cases stay under 4 MB, 10000 cases under 10 MB, and
 
 TEST_CASE("the embedded files are those of reports/assets") {
   const auto file = [](const std::string& name) {
-    std::ifstream stream(std::string(ATTNPROF_SOURCE_DIR) + "/reports/assets/" + name, std::ios::binary);
+    std::ifstream stream(tests::source_dir() / "reports" / "assets" / name, std::ios::binary);
     return std::string{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   };
   CHECK((report_template() == file("report.html")));

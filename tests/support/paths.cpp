@@ -1,0 +1,17 @@
+#include "tests/support/paths.hpp"
+
+namespace attnprof::tests {
+
+std::filesystem::path source_dir() {
+  return ATTNPROF_SOURCE_DIR;
+}
+
+std::filesystem::path data_dir() {
+  return source_dir() / "tests" / "data";
+}
+
+std::string binary() {
+  return ATTNPROF_BINARY;
+}
+
+} // namespace attnprof::tests

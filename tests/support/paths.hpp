@@ -1,0 +1,15 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace attnprof::tests {
+
+/// Root of the source tree that the tests were built from.
+std::filesystem::path source_dir();
+/// tests/data: all files that tests read, besides the sources.
+std::filesystem::path data_dir();
+/// The program under test.
+std::string binary();
+
+} // namespace attnprof::tests
