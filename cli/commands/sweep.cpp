@@ -197,7 +197,7 @@ Command sweep_command() {
   out.name = "sweep";
   out.summary = "measure a grid of cases; writes records, tables and a report";
   out.details = "Without a workload: mha, mqa, gqa, group, cga, linear and window in the layouts op, standard and\n"
-                "sandwich at 14x14, dim 192, 4 heads (which all take), both plans: 42 cases, under a minute on 2 cores.\n";
+                "sandwich at 14x14, dim 192, 4 heads (which all take), both plans: about a minute on 2 cores.\n";
   out.usage = "[WORKLOAD...] [CASE_ID...] [-o DIR]";
   out.positional = "case id";
   out.options = joined({workload_options(),

@@ -26,7 +26,7 @@ bool is_registered(const std::filesystem::path& file) {
 TEST_CASE("golden vectors hold on the reference and the CPU, eager and fused") {
   const auto cpu = make_cpu_executor();
   std::size_t checked = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(attnprof::tests::data_dir() / "golden")) {
+  for (const auto& entry : std::filesystem::directory_iterator(attnprof::tests::test_files_dir() / "golden")) {
     if (entry.path().extension() == ".json" && is_registered(entry.path())) {
       const Verification result = verify_golden(entry.path(), {cpu.get()});
       INFO(result.name << ": " << result.detail);

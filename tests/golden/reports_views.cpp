@@ -18,7 +18,7 @@ using namespace attnprof::reports;
 namespace {
 
 std::filesystem::path fixture(const std::string& name) {
-  return tests::data_dir() / "reports" / name;
+  return tests::test_files_dir() / "reports" / name;
 }
 
 std::string kernel_tables(const ResultSet& results) {

@@ -130,7 +130,7 @@ TEST_CASE("output: a reader that leaves is no fault, a full disk is one") {
 
 TEST_CASE("output: verify passes on its own samples and counts") {
   const Workplace place;
-  const RunResult golden = place.run("verify " + (data_dir() / "golden" / "mha.json").string());
+  const RunResult golden = place.run("verify " + (test_files_dir() / "golden" / "mha.json").string());
   INFO(golden.out << golden.err);
   CHECK(golden.exit_code == 0);
   CHECK(has(golden.out, "1 passed, 0 failed"));

@@ -6,7 +6,7 @@ std::filesystem::path source_dir() {
   return ATTNPROF_SOURCE_DIR;
 }
 
-std::filesystem::path data_dir() {
+std::filesystem::path test_files_dir() {
   return source_dir() / "tests" / "data";
 }
 

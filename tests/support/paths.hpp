@@ -8,7 +8,7 @@ namespace attnprof::tests {
 /// Root of the source tree that the tests were built from.
 std::filesystem::path source_dir();
 /// tests/data: all files that tests read, besides the sources.
-std::filesystem::path data_dir();
+std::filesystem::path test_files_dir();
 /// The program under test.
 std::string binary();
 
