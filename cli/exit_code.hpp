@@ -2,7 +2,7 @@
 
 namespace attnprof::cli {
 
-/// What the process returns; never a count (DESIGN.md, section 2).
+/// What the process returns; never a count.
 enum ExitCode : int {
   kExitOk = 0,
   kExitInternal = 1,     ///< a broken invariant

@@ -6,6 +6,8 @@
 #include "profilers/system_files.hpp"
 #include "profilers/system_probe_runner.hpp"
 
+#include <ctime>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -55,7 +57,9 @@ Seams system_seams() {
   out.measure_machine = [environment = out.environment, clock = out.clock](double budget_s) {
     const profilers::Environment here = environment();
     profilers::SystemProbeRunner runner(here);
-    return profilers::measure_machine(here, runner, *clock, {budget_s});
+    profilers::Machine machine = profilers::measure_machine(here, runner, *clock, {budget_s});
+    machine.measured_on = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    return machine;
   };
   out.doctor_host = profilers::system_doctor_host;
   out.counter_origin = [environment = out.environment] { return counter_origin(environment()); };

@@ -82,6 +82,18 @@ std::optional<Ceiling> bandwidth_ceiling(const Machine& machine, std::string_vie
   });
 }
 
+std::optional<double> launch_overhead_s(const Machine& machine, int threads) {
+  const LaunchOverhead* best = nullptr;
+  for (const LaunchOverhead& entry : machine.launch_overheads)
+    if (entry.threads >= threads && (best == nullptr || entry.threads < best->threads))
+      best = &entry;
+  return best == nullptr ? std::nullopt : std::optional(best->time_s);
+}
+
+bool is_wide(double low, double ceiling) {
+  return low > 0 && low < (1 - kWideSpread) * ceiling;
+}
+
 std::optional<std::string> level_for(const Machine& machine, std::int64_t working_set_bytes, int threads) {
   const int most = machine.environment.cores;
   if (machine.levels.empty() || threads < 1 || threads > most)

@@ -61,6 +61,14 @@ struct ThreadCurve {
   bool operator==(const ThreadCurve&) const = default;
 };
 
+/// Time from starting an empty launch to its end: waking the workers and waiting for all of them. The median of the
+/// rounds; no launch of the program ends sooner.
+struct LaunchOverhead {
+  int threads = 1;
+  double time_s = 0;
+  bool operator==(const LaunchOverhead&) const = default;
+};
+
 /// A ceiling that could not be measured, and why.
 struct AbsentCeiling {
   std::string unit;
@@ -84,6 +92,8 @@ struct Machine {
   std::vector<ThreadCurve> curves;
   std::vector<AbsentCeiling> absent;
   std::vector<std::string> notes;
+  std::vector<LaunchOverhead> launch_overheads;
+  std::optional<std::string> measured_on; ///< "2026-03-01T12:00:00Z"; absent in files that do not say
 };
 
 /// A ceiling as a caller uses it.
@@ -106,6 +116,15 @@ std::optional<Ceiling> compute_ceiling(const Machine& machine, std::string_view 
 /// The fastest kind of traffic at a level, or `kind` alone when it is named; absent as above.
 std::optional<Ceiling> bandwidth_ceiling(const Machine& machine, std::string_view level, int threads,
                                          std::string_view kind = {});
+
+/// What an empty launch takes on so many threads: as measured, between the measured counts that of the next larger one;
+/// absent where none was measured.
+std::optional<double> launch_overhead_s(const Machine& machine, int threads);
+
+/// Whether a tenth of the rounds stayed more than kWideSpread below a ceiling: the machine was disturbed, or its clock
+/// moved, and the ceiling is not known well.
+inline constexpr double kWideSpread = 0.3;
+bool is_wide(double low, double ceiling);
 
 /// The smallest measured level that holds a working set spread over so many threads (private caches add up, shared
 /// ones do not); absent when no level was measured or for more threads than the machine runs.

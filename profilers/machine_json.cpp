@@ -148,6 +148,10 @@ ThreadCurve curve_from(const Json& json) {
   return curve;
 }
 
+Json to_json(const LaunchOverhead& entry) {
+  return {{"threads", entry.threads}, {"time_s", entry.time_s}};
+}
+
 Json to_json(const AbsentCeiling& entry) {
   return {{"unit", entry.unit}, {"dtype", entry.dtype}, {"isa", entry.isa}, {"reason", entry.reason}};
 }
@@ -195,6 +199,11 @@ Machine read_machine(const Json& json) {
   read_list(json, "curves", machine.curves, curve_from);
   read_list(json, "absent", machine.absent, absent_from);
   read(json, "notes", machine.notes);
+  // Files of earlier programs lack these; the ceilings in them are as good.
+  if (json.contains("launch_overheads"))
+    for (const Json& entry : json.at("launch_overheads"))
+      machine.launch_overheads.push_back({entry.at("threads").get<int>(), entry.at("time_s").get<double>()});
+  read_optional(json, "measured_on", machine.measured_on);
   return machine;
 }
 
@@ -229,6 +238,7 @@ nlohmann::ordered_json environment_to_json(const Environment& environment) {
 nlohmann::ordered_json machine_to_json(const Machine& machine) {
   return {{"schema_version", machine.schema_version},
           {"fingerprint", machine.fingerprint},
+          {"measured_on", value_or_null(machine.measured_on)},
           {"environment", environment_to_json(machine.environment)},
           {"timer",
            {{"name", machine.timer},
@@ -240,6 +250,7 @@ nlohmann::ordered_json machine_to_json(const Machine& machine) {
           {"levels", list_to_json(machine.levels)},
           {"curves", list_to_json(machine.curves)},
           {"absent", list_to_json(machine.absent)},
+          {"launch_overheads", list_to_json(machine.launch_overheads)},
           {"notes", machine.notes}};
 }
 

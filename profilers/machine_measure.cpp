@@ -64,6 +64,7 @@ class Measuring {
     measure_compute();
     measure_curves();
     measure_levels();
+    measure_launches();
     machine_.cpu_clock_hz = median(clocks_);
     return std::move(machine_);
   }
@@ -308,6 +309,18 @@ class Measuring {
       const std::int64_t bytes = rounded_to(target.bytes_per_thread, kGrain * arrays_of(target.kind));
       machine_.bandwidth.push_back({target.level, std::string(name_of(target.kind)), target.threads, spread.ceiling,
                                     spread.low, spread.high, bytes * target.threads, "measured"});
+    }
+  }
+
+  // Milliseconds in all: not worth a share of the budget.
+  void measure_launches() {
+    constexpr int kRounds = 21;
+    constexpr int kLaunches = 50;
+    for (const int threads : thread_counts_) {
+      std::vector<double> times_s;
+      for (int round = 0; round < kRounds; ++round)
+        times_s.push_back(runner_.run_empty_launches(threads, kLaunches));
+      machine_.launch_overheads.push_back({threads, *median(times_s)});
     }
   }
 

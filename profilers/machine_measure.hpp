@@ -43,6 +43,8 @@ class ProbeRunner {
   /// each other round the working set, so that each was last touched a whole round ago. Keeps samples of memory short.
   virtual double run_stream(Traffic kind, int threads, std::int64_t bytes_per_thread, std::int64_t window_bytes) = 0;
   virtual std::optional<double> cpu_clock_hz() = 0;
+  /// Mean time of `launches` empty launches one after the other, started as the CPU executor starts its own.
+  virtual double run_empty_launches(int threads, int launches) = 0;
 };
 
 struct MachineOptions {

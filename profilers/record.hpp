@@ -34,9 +34,12 @@ struct RoofVerdict {
   std::optional<double> attainable_flops_per_s; ///< min over the roofs that apply to its work and bytes
   std::optional<double> roof_time_s;            ///< lower bound of the time from the same roofs
   std::optional<double> roof_fraction;          ///< roof_time_s / measured time
-  std::string bound;                            ///< compute, vector, transcendental, memory, overhead; empty: unknown
-  std::optional<double> bound_margin;           ///< time bound of the deciding roof over that of the next
-  std::string roof_level;                       ///< L1, L2, L3, DRAM: where the working set lives
+  /// compute, vector, transcendental, memory; overhead; unexplained: far from every roof, and no overhead accounts for
+  /// it; empty: unknown.
+  std::string bound;
+  std::optional<double> bound_margin; ///< time bound of the deciding roof over that of the next
+  std::string roof_level;             ///< L1, L2, L3, DRAM: whose bandwidth is the memory roof
+  std::string roof_traffic;           ///< read, write, copy ...: the kind of traffic that reached it
 };
 
 /// The record of one case: config, counted work, measurement and verdicts. Everything the reports show comes from it

@@ -1,5 +1,7 @@
 #include "profilers/system_probe_runner.hpp"
 
+#include "operators/exec/threads.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <string_view>
@@ -196,6 +198,14 @@ double SystemProbeRunner::run_stream(Traffic kind, int threads, std::int64_t byt
 
 std::optional<double> SystemProbeRunner::cpu_clock_hz() {
   return measure_cpu_clock_hz(clock_, host_);
+}
+
+double SystemProbeRunner::run_empty_launches(int threads, int launches) {
+  const operators::ThreadTeam team(threads);
+  const std::int64_t begin = clock_.now_ns();
+  for (int i = 0; i < launches; ++i)
+    team.run([](int) {});
+  return seconds_between(begin, clock_.now_ns()) / launches;
 }
 
 } // namespace attnprof::profilers

@@ -30,6 +30,7 @@ class SystemProbeRunner final : public ProbeRunner {
   double run_traffic(Traffic kind, int threads, std::int64_t bytes_per_thread, std::int64_t repeats) override;
   double run_stream(Traffic kind, int threads, std::int64_t bytes_per_thread, std::int64_t window_bytes) override;
   std::optional<double> cpu_clock_hz() override;
+  double run_empty_launches(int threads, int launches) override;
 
  private:
   struct Runnable {

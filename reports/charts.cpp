@@ -56,10 +56,17 @@ std::vector<RoofSet> roof_sets(const ResultSet& results) {
       return set.device == device && set.dtype == dtype && set.threads == threads;
     });
     if (at == out.end()) {
-      out.push_back({device, dtype, threads, 0, roofs_for(*results.machine, record)});
+      out.push_back({device, dtype, threads, 0, 0.0, 0.0, roofs_for(*results.machine, record)});
       at = std::prev(out.end());
     }
     ++at->cases;
+    if (record.totals) {
+      at->bytes_read += static_cast<double>(record.totals->bytes_read.value());
+      at->bytes_written += static_cast<double>(record.totals->bytes_written.value());
+    }
+  }
+  for (RoofSet& set : out) {
+    set.roofs = at_mix(std::move(set.roofs), set.bytes_read, set.bytes_written);
   }
   // A device whose ceilings nobody knows has nothing to draw.
   std::erase_if(out, [](const RoofSet& set) { return !set.roofs.matrix && set.roofs.memory.empty(); });

@@ -32,6 +32,8 @@ struct RoofSet {
   std::string dtype;
   int threads = 1;
   std::size_t cases = 0;
+  double bytes_read = 0;    ///< by all of them together
+  double bytes_written = 0; ///< the mix decides which bandwidth of a level is drawn
   Roofs roofs;
 };
 /// "f32, 2 threads", or "cuda f32".

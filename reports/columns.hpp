@@ -42,4 +42,8 @@ Items items_of(const profilers::Record& record);
 /// "6.82 k images/s"; "-" where either is absent.
 std::string item_rate_text(const Items& items, std::optional<double> time_s);
 
+/// Half the width of the median's interval relative to it: "1.4 %"; ">100 %" where the median is hardly known at all,
+/// "-" where there is no interval.
+std::string interval_text(const profilers::Measurement& measured);
+
 } // namespace attnprof::reports

@@ -119,6 +119,10 @@ std::vector<CaseColumn> closing_columns() {
       {{"machine_fingerprint", "", Group::kCase, Type::kText, Origin::kRequest,
         "Names the machine, build and settings; results of different fingerprints do not compare.", ""},
        [](const Record& r) { return cell(r.machine_fingerprint); }},
+      {{"schema_version", "1", Group::kCase, Type::kInteger, Origin::kRequest,
+        "Version of these columns: it grows when one changes its meaning or vanishes; JSON has it once a file or line.",
+        ""},
+       [](const Record& /*same for all*/) { return Cell(static_cast<std::int64_t>(kSchemaVersion)); }},
   };
 }
 

@@ -80,6 +80,10 @@ std::vector<KernelColumn> counted() {
              from_cost([](const LaunchCost& c) { return ratio(real(c.work.flops()), real(bytes_of(c))); })),
       column("working_set_bytes", "B", whole, model, "Distinct bytes touched.", "",
              from_cost([](const LaunchCost& c) { return c.bytes.working_set; })),
+      column("weight_bytes_read", "B", whole, model, "Of bytes_read, those of weights and constant tables.", "",
+             from_cost([](const LaunchCost& c) { return c.bytes.weights_read; })),
+      column("kv_cache_bytes_read", "B", whole, model, "Of bytes_read, those of keys and values of past tokens.", "",
+             from_cost([](const LaunchCost& c) { return c.bytes.cache_read; })),
   };
 }
 
@@ -109,15 +113,24 @@ std::vector<KernelColumn> timed() {
              "flops / roof_time_s", from_roof([](const RoofVerdict& v) { return v.attainable_flops_per_s; })),
       column("roof_fraction", "1", Type::kReal, derived, "How near the launch comes to its roof.",
              "roof_time_s / time_median_s", from_roof([](const RoofVerdict& v) { return v.roof_fraction; })),
-      column("bound", "", Type::kText, derived,
-             "Largest of the four times: compute, vector, transcendental, memory; overhead where a launch of "
-             "microseconds takes more than four times its roof.",
-             "", from_roof([](const RoofVerdict& v) { return v.bound; })),
+      column(
+          "bound", "", Type::kText, derived,
+          "Largest of the four times: compute, vector, transcendental, memory; overhead where that of an empty launch "
+          "accounts for most of what exceeds the roof; unexplained where less than a tenth of the roof is reached.",
+          "", from_roof([](const RoofVerdict& v) { return v.bound; })),
       column("bound_margin", "1", Type::kReal, derived,
              "Deciding time over the next one; below 1.2 the bound is ambiguous.", "",
              from_roof([](const RoofVerdict& v) { return v.bound_margin; })),
-      column("roof_level", "", Type::kText, derived, "Memory level that holds the working set.", "",
-             from_roof([](const RoofVerdict& v) { return v.roof_level; })),
+      column(
+          "roof_level", "", Type::kText, derived,
+          "Memory level whose bandwidth is the memory roof: activations come from where the working set fits, weights "
+          "and caches from where the footprint of the case fits, or from DRAM where they were evicted.",
+          "", from_roof([](const RoofVerdict& v) { return v.roof_level; })),
+      column(
+          "roof_traffic", "", Type::kText, derived,
+          "Kind of traffic whose bandwidth is the memory roof, the one with the most similar mix of reads and writes: "
+          "read, write, copy or triad, with _nt for non-temporal stores.",
+          "", from_roof([](const RoofVerdict& v) { return v.roof_traffic; })),
   };
 }
 
@@ -130,6 +143,9 @@ std::vector<KernelColumn> launch_columns() {
   for (auto part : {counted(), timed()}) {
     std::move(part.begin(), part.end(), std::back_inserter(out));
   }
+  out.push_back({{"schema_version", "1", Group::kCase, Type::kInteger, Origin::kRequest,
+                  "Version of these columns, as in results.csv.", ""},
+                 [](const Record&, std::size_t) { return Cell(static_cast<std::int64_t>(kSchemaVersion)); }});
   return out;
 }
 

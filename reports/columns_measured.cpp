@@ -26,6 +26,14 @@ std::string item_rate_text(const Items& items, std::optional<double> time_s) {
   return per_s ? fmt::format("{} {}s/s", si(per_s, ""), items.item) : std::string(kAbsentText);
 }
 
+std::string interval_text(const Measurement& measured) {
+  if (!measured.time_ci_low_s || !measured.time_ci_high_s) {
+    return std::string(kAbsentText);
+  }
+  const auto width = ratio((*measured.time_ci_high_s - *measured.time_ci_low_s) / 2.0, measured.time_median_s);
+  return width && *width > 1.0 ? ">100 %" : percent(width);
+}
+
 namespace {
 
 template <class F>
@@ -173,17 +181,22 @@ std::vector<CaseColumn> roof_columns() {
       roof("roof_fraction", "1", Type::kReal, "How near the case comes to its roof; above 1.05 a warning says why.",
            "roof_time_s / time_median_s", [](const Record& r) { return cell(r.roof.roof_fraction); }),
       roof("bound", "", Type::kText,
-           "What bounds the launches that take the most time: compute, vector, transcendental, memory or overhead.", "",
-           [](const Record& r) { return cell(r.roof.bound); }),
+           "What bounds the launches that take the most time: compute, vector, transcendental, memory or overhead; "
+           "unexplained where no roof does, that is where less than a tenth of it is reached.",
+           "", [](const Record& r) { return cell(r.roof.bound); }),
       roof("bound_margin", "1", Type::kReal,
            "Share of the time under the deciding bound over that of the next one; below 1.2 the bound is ambiguous.",
            "", [](const Record& r) { return cell(r.roof.bound_margin); }),
       roof("roof_level", "", Type::kText, "Memory level on which the launches spend the most memory time.", "",
            [](const Record& r) { return cell(r.roof.roof_level); }),
-      roof("memory_bound_time_share", "1", Type::kReal, "Share of the launches' time in launches bound by memory.",
+      roof("roof_traffic", "", Type::kText,
+           "Kind of traffic whose bandwidth is the memory roof there: read, write, copy or triad, with _nt for "
+           "non-temporal stores.",
+           "", [](const Record& r) { return cell(r.roof.roof_traffic); }),
+      roof("memory_bound_time_share", "1", Type::kReal, "Share of the launch time in launches bound by memory.",
            "from the per-launch pass", [](const Record& r) { return cell(r.memory_bound_time_share); }),
       roof("attention_time_share", "1", Type::kReal,
-           "Share of the launches' time inside the attention mixer (all of it where the layout is op).",
+           "Share of the launch time inside the attention mixer (all of it where the layout is op).",
            "from the per-launch pass", [](const Record& r) { return cell(r.attention_time_share); }),
   };
 }

@@ -103,11 +103,11 @@ std::string cost_table(const Record& record) {
 
 namespace {
 
-std::string noise_text(const profilers::Measurement& measured) {
-  if (!measured.time_ci_low_s || !measured.time_ci_high_s || !measured.time_median_s) {
-    return std::string(kAbsentText);
-  }
-  return percent(ratio((*measured.time_ci_high_s - *measured.time_ci_low_s) / 2.0, measured.time_median_s));
+/// "140 us +-1.4 %"; without an interval the time alone.
+std::string time_text(const profilers::Measurement& measured, std::string_view gap) {
+  const std::string interval = interval_text(measured);
+  return interval == kAbsentText ? seconds(measured.time_median_s)
+                                 : fmt::format("{}{}+-{}", seconds(measured.time_median_s), gap, interval);
 }
 
 std::string case_rate(const Record& record, std::string_view column, std::string_view unit) {
@@ -123,8 +123,7 @@ std::string group_roof(const LaunchGroup& group) {
 /// "1.23 ms +-0.8 % over 120 samples, STABLE; ..."
 std::string time_line(const Record& record) {
   const profilers::Measurement& measured = *record.measured;
-  std::string out = fmt::format("{}  +-{}  {} samples", seconds(measured.time_median_s), noise_text(measured),
-                                measured.samples_s.size());
+  std::string out = fmt::format("{}  {} samples", time_text(measured, "  "), measured.samples_s.size());
   if (measured.stability) {
     out += fmt::format("  {}", name_of(*measured.stability));
   }
@@ -192,7 +191,7 @@ std::vector<std::string> result_cells(const Record& record) {
   const auto bytes =
       record.totals ? real(record.totals->bytes_read + record.totals->bytes_written) : std::optional<double>();
   return {measured == nullptr ? absent : seconds(measured->time_median_s),
-          measured == nullptr ? absent : noise_text(*measured),
+          measured == nullptr ? absent : interval_text(*measured),
           si(flops, "FLOP"),
           case_rate(record, "flops_per_s", "FLOP/s"),
           plain(ratio(flops, bytes)),
@@ -225,9 +224,9 @@ std::string result_line(const Record& record) {
   if (!record.measured) {
     return fmt::format("{}: {}", short_name(record), status_text(record));
   }
-  return fmt::format("{}: {} +-{}, {}, {} of roof, {}, {}", short_name(record), seconds(record.measured->time_median_s),
-                     noise_text(*record.measured), case_rate(record, "flops_per_s", "FLOP/s"),
-                     percent(record.roof.roof_fraction), bound_text(record.roof), status_text(record));
+  return fmt::format("{}: {}, {}, {} of roof, {}, {}", short_name(record), time_text(*record.measured, " "),
+                     case_rate(record, "flops_per_s", "FLOP/s"), percent(record.roof.roof_fraction),
+                     bound_text(record.roof), status_text(record));
 }
 
 } // namespace attnprof::reports

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <tuple>
 
 namespace attnprof::reports {
 namespace {
@@ -15,6 +17,10 @@ using profilers::RoofVerdict;
 
 /// Warnings of a derivation begin with this, so that the next derivation can replace them.
 constexpr std::string_view kAboveRoof = "above the roof: ";
+constexpr std::string_view kLaunchSum = "launch times: ";
+
+constexpr std::string_view kOverhead = "overhead";
+constexpr std::string_view kUnexplained = "unexplained";
 
 std::optional<double> positive(std::optional<double> value) {
   return value && *value > 0.0 ? value : std::optional<double>{};
@@ -55,29 +61,107 @@ std::optional<double> least_time(operators::Count work, const UnitRoof* roof, bo
 
 } // namespace
 
-TimeBounds time_bounds(const operators::LaunchCost& cost, const Roofs& roofs) {
+Residence residence_of(const Record& record) {
+  Residence out;
+  if (record.totals) {
+    const operators::Totals& totals = *record.totals;
+    out.footprint_bytes = (totals.weight_bytes + totals.kv_cache_bytes + totals.peak_activation_bytes).value();
+  }
+  if (record.measured) {
+    using profilers::CachePolicy;
+    const CachePolicy policy = record.measured->cache_policy;
+    out.weights_are_cold = policy == CachePolicy::kCold || policy == CachePolicy::kColdWeights;
+    out.cache_is_cold = policy == CachePolicy::kCold || policy == CachePolicy::kColdKv;
+  }
+  return out;
+}
+
+namespace {
+
+/// Operands of one class, and the level that they are found in.
+struct ClassTraffic {
+  const MemoryRoof* level;
+  double read;
+  double written;
+};
+
+std::vector<ClassTraffic> traffic_of(const operators::Bytes& bytes, const Roofs& roofs, const Residence& residence) {
+  const std::int64_t between_uses = std::max(residence.footprint_bytes, bytes.working_set.value());
+  const MemoryRoof* far = &roofs.memory.back();
+  const MemoryRoof* reused = roofs.level_of(between_uses);
+  const operators::Count handed_over = bytes.read - bytes.weights_read - bytes.cache_read;
+  const auto real = [](operators::Count count) { return static_cast<double>(count.value()); };
+  std::vector<ClassTraffic> out = {
+      {residence.weights_are_cold ? far : reused, real(bytes.weights_read), 0.0},
+      {residence.cache_is_cold ? far : reused, real(bytes.cache_read), 0.0},
+      {roofs.level_of(bytes.working_set.value()), real(handed_over), real(bytes.written)},
+  };
+  std::erase_if(out, [](const ClassTraffic& one) { return one.read + one.written <= 0.0; });
+  return out;
+}
+
+/// What comes from a far level passes through the nearer ones as well. Levels stand nearest first in one array.
+void add_memory_time(TimeBounds& out, const std::vector<ClassTraffic>& classes) {
+  for (const ClassTraffic& each : classes) {
+    double read = 0.0;
+    double written = 0.0;
+    for (const ClassTraffic& other : classes) {
+      const bool passes = other.level >= each.level;
+      read += passes ? other.read : 0.0;
+      written += passes ? other.written : 0.0;
+    }
+    const TrafficRoof ceiling = each.level->ceiling_of(read, written);
+    const double time_s = (read + written) / ceiling.bytes_per_s;
+    if (!out.memory_s || time_s > *out.memory_s) {
+      out.memory_s = time_s;
+      out.level = each.level->level;
+      out.traffic = ceiling.traffic;
+    }
+  }
+}
+
+} // namespace
+
+TimeBounds time_bounds(const operators::LaunchCost& cost, const Roofs& roofs, const Residence& residence) {
   TimeBounds out;
+  out.overhead_s = roofs.launch_overhead_s;
   const operators::Count plain_flops = cost.work.vector_flops - cost.work.transcendentals;
   out.matrix_s = least_time(cost.work.matmul_flops(), first_of({&roofs.matrix}), out.complete);
   out.vector_s = least_time(plain_flops, first_of({&roofs.vector, &roofs.matrix}), out.complete);
   out.transcendental_s = least_time(cost.work.transcendentals,
                                     first_of({&roofs.transcendental, &roofs.vector, &roofs.matrix}), out.complete);
-  const operators::Count bytes = cost.bytes.read + cost.bytes.written;
-  if (bytes > 0) {
-    const MemoryRoof* level = roofs.level_of(cost.bytes.working_set.value());
-    if (level == nullptr) {
+  if (cost.bytes.read + cost.bytes.written > 0) {
+    if (roofs.memory.empty()) {
       out.complete = false;
     } else {
-      out.memory_s = static_cast<double>(bytes.value()) / level->bytes_per_s;
-      out.level = level->level;
+      add_memory_time(out, traffic_of(cost.bytes, roofs, residence));
     }
   }
   return out;
 }
 
+namespace {
+
+/// Judges a row by its measured time: what is far from every roof is bound by overhead, or by nothing that is known.
+void judge_distance(RoofVerdict& verdict, double time_s, std::optional<double> overhead_s) {
+  const double roof_s = *verdict.roof_time_s;
+  verdict.roof_fraction = roof_s / time_s;
+  const double excess_s = time_s - roof_s;
+  if (overhead_s && *overhead_s > roof_s && excess_s > roof_s && *overhead_s >= kOverheadShare * excess_s) {
+    verdict.bound = kOverhead;
+    verdict.bound_margin = *overhead_s / roof_s;
+  } else if (*verdict.roof_fraction < kUnexplainedFraction) {
+    verdict.bound = kUnexplained;
+    verdict.bound_margin.reset();
+  }
+}
+
+} // namespace
+
 RoofVerdict roof_verdict(const TimeBounds& bounds, operators::Count flops, std::optional<double> time_s) {
   RoofVerdict out;
   out.roof_level = bounds.level;
+  out.roof_traffic = bounds.traffic;
   if (!bounds.complete) {
     return out;
   }
@@ -106,11 +190,7 @@ RoofVerdict roof_verdict(const TimeBounds& bounds, operators::Count flops, std::
     out.attainable_flops_per_s = static_cast<double>(flops.value()) / most_s;
   }
   if (const auto measured_s = positive(time_s)) {
-    out.roof_fraction = most_s / *measured_s;
-    if (*measured_s > kOverheadMultiple * most_s && *measured_s < kOverheadTimeS) {
-      out.bound = "overhead";
-      out.bound_margin = *measured_s / most_s;
-    }
+    judge_distance(out, *measured_s, bounds.overhead_s);
   }
   return out;
 }
@@ -170,22 +250,22 @@ std::optional<double> measured_share(const Record& record, F belongs) {
   return part_s / whole_s;
 }
 
-/// The level that the most memory time is spent on.
-std::string busiest_level(const std::vector<TimeBounds>& bounds) {
-  std::map<std::string, double> time_of_level;
+/// The level and traffic that the most memory time is spent on.
+std::pair<std::string, std::string> busiest_level(const std::vector<TimeBounds>& bounds) {
+  std::map<std::pair<std::string, std::string>, double> time_of_level;
   for (const TimeBounds& bound : bounds) {
     if (bound.memory_s) {
-      time_of_level[bound.level] += *bound.memory_s;
+      time_of_level[{bound.level, bound.traffic}] += *bound.memory_s;
     }
   }
   const auto most = std::max_element(time_of_level.begin(), time_of_level.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == time_of_level.end() ? std::string() : most->first;
+  return most == time_of_level.end() ? std::pair<std::string, std::string>() : most->first;
 }
 
 RoofVerdict case_verdict(const Record& record, const std::vector<TimeBounds>& bounds) {
   RoofVerdict out;
-  out.roof_level = busiest_level(bounds);
+  std::tie(out.roof_level, out.roof_traffic) = busiest_level(bounds);
   const bool complete = std::all_of(bounds.begin(), bounds.end(), [](const TimeBounds& b) { return b.complete; });
   double roof_time_s = 0.0;
   for (const RoofVerdict& launch : record.launch_roofs) {
@@ -199,17 +279,19 @@ RoofVerdict case_verdict(const Record& record, const std::vector<TimeBounds>& bo
   if (flops > 0) {
     out.attainable_flops_per_s = static_cast<double>(flops.value()) / roof_time_s;
   }
-  if (record.measured) {
-    if (const auto time_s = positive(record.measured->time_median_s)) {
-      out.roof_fraction = roof_time_s / *time_s;
-    }
-  }
   const std::vector<BoundShare> shares = bound_shares(record);
   if (!shares.empty()) {
     out.bound = shares[0].bound;
     if (shares.size() > 1 && shares[1].share > 0.0) {
       out.bound_margin = shares[0].share / shares[1].share;
     }
+  }
+  if (const auto time_s = record.measured ? positive(record.measured->time_median_s) : std::optional<double>()) {
+    std::optional<double> overhead_s = bounds.front().overhead_s;
+    if (overhead_s) {
+      *overhead_s *= static_cast<double>(bounds.size());
+    }
+    judge_distance(out, *time_s, overhead_s);
   }
   return out;
 }
@@ -231,8 +313,9 @@ std::string likely_cause(const Record& record, std::size_t launch, const Roofs& 
   }
   if (verdict.bound == "memory") {
     const double bytes = static_cast<double>((cost.bytes.read + cost.bytes.written).value());
-    const std::string rates = fmt::format("{} where the {} ceiling is {}", si(bytes / time_s, "B/s"),
-                                          verdict.roof_level, si(bytes / *verdict.roof_time_s, "B/s"));
+    const std::string rates = fmt::format("{} where the {}{}{} ceiling allows {}", si(bytes / time_s, "B/s"),
+                                          verdict.roof_level, verdict.roof_traffic.empty() ? "" : " ",
+                                          verdict.roof_traffic, si(bytes / *verdict.roof_time_s, "B/s"));
     const std::string faster = faster_level(roofs, verdict.roof_level);
     return faster.empty() ? rates + ", so that ceiling is too low"
                           : fmt::format("{}; its {} are probably held by {}", rates,
@@ -245,8 +328,26 @@ std::string likely_cause(const Record& record, std::size_t launch, const Roofs& 
                      roof->label, roof->origin);
 }
 
+/// The launches are timed in a pass of their own: where that pass behaves otherwise than the case, shares of it do not
+/// speak for the case.
+void warn_of_launch_sum(Record& record) {
+  const auto time_s = record.measured ? positive(record.measured->time_median_s) : std::optional<double>();
+  if (!time_s || !all_launches_timed(record)) {
+    return;
+  }
+  double sum_s = 0.0;
+  for (const profilers::LaunchRecord& launch : record.launches) {
+    sum_s += *launch.time_median_s;
+  }
+  if (std::abs(sum_s / *time_s - 1.0) > kLaunchSumTolerance) {
+    record.warnings.push_back(fmt::format(
+        "{}one by one the launches take {}, {} of the {} of the case, so shares of the launch time may not be those of "
+        "the case",
+        kLaunchSum, seconds(sum_s), percent(sum_s / *time_s), seconds(time_s)));
+  }
+}
+
 void warn_above_roof(Record& record, const Roofs& roofs) {
-  std::erase_if(record.warnings, [](const std::string& warning) { return warning.starts_with(kAboveRoof); });
   if (record.roof.roof_fraction && *record.roof.roof_fraction > kImplausibleFraction) {
     record.warnings.push_back(fmt::format(
         "{}the case took {}, {} of the {} that its launches need by the ceilings; the data stays in a faster level "
@@ -301,9 +402,13 @@ void derive(Record& record, const Roofs& roofs) {
   if (!record.totals) {
     return;
   }
+  std::erase_if(record.warnings, [](const std::string& warning) {
+    return warning.starts_with(kAboveRoof) || warning.starts_with(kLaunchSum);
+  });
+  const Residence residence = residence_of(record);
   std::vector<TimeBounds> bounds;
   for (const profilers::LaunchRecord& launch : record.launches) {
-    bounds.push_back(time_bounds(launch.cost, roofs));
+    bounds.push_back(time_bounds(launch.cost, roofs, residence));
     record.launch_roofs.push_back(roof_verdict(bounds.back(), launch.cost.work.flops(), launch.time_median_s));
   }
   record.roof = case_verdict(record, bounds);
@@ -314,6 +419,7 @@ void derive(Record& record, const Roofs& roofs) {
   record.attention_time_share =
       measured_share(record, [&](std::size_t i) { return is_attention(record, record.launches[i].cost.scope); });
   warn_above_roof(record, roofs);
+  warn_of_launch_sum(record);
 }
 
 void derive(Record& record, const profilers::Machine& machine) {

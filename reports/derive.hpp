@@ -4,6 +4,7 @@
 #include "profilers/record.hpp"
 #include "reports/roofs.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,9 +15,23 @@ namespace attnprof::reports {
 inline constexpr double kAmbiguousMargin = 1.2;
 /// Above this fraction of the roof a row is flagged: either the ceiling or the assumed memory level is wrong.
 inline constexpr double kImplausibleFraction = 1.05;
-/// A launch is bound by overhead when it takes more than kOverheadMultiple times its roof and less than kOverheadTimeS.
-inline constexpr double kOverheadMultiple = 4.0;
-inline constexpr double kOverheadTimeS = 10e-6;
+/// Below this fraction of its roof nothing shows that the roof bounds a row: it is unexplained.
+inline constexpr double kUnexplainedFraction = 0.1;
+/// Overhead is claimed where the measured overhead of the launches is at least this share of what exceeds the roof, is
+/// more than the roof, and the row takes more than twice its roof.
+inline constexpr double kOverheadShare = 0.5;
+/// A case whose launches, timed one by one, add up to a time that is further than this from its own gets a warning.
+inline constexpr double kLaunchSumTolerance = 0.2;
+
+/// What decides in which memory level a launch finds its operands. Activations were written just before, so that they
+/// lie where the launch's own working set fits. Weights and keys and values of past tokens were last used a whole run
+/// ago: everything that the case touches has passed through the caches since, or they were evicted on purpose.
+struct Residence {
+  std::int64_t footprint_bytes = 0; ///< weights, KV cache and the most activations that are alive at once
+  bool weights_are_cold = false;    ///< by the cache policy
+  bool cache_is_cold = false;
+};
+Residence residence_of(const profilers::Record& record);
 
 /// Least time that each resource needs for one launch, in seconds; absent where the launch does not use the resource or
 /// its ceiling is unknown. The resources may overlap perfectly, so the launch needs at least the largest of them.
@@ -24,11 +39,15 @@ struct TimeBounds {
   std::optional<double> matrix_s;         ///< matmul FLOPs / peak of the multiply-add unit at this dtype
   std::optional<double> vector_s;         ///< other FLOPs except transcendentals / peak of the vector unit
   std::optional<double> transcendental_s; ///< transcendentals / rate of exp
-  std::optional<double> memory_s;         ///< bytes / bandwidth of the level that holds the working set
-  std::string level;                      ///< that level; empty where no byte moves or no bandwidth is known
-  bool complete = true;                   ///< false: a resource that the launch uses has no ceiling
+  /// Largest over the levels that hold operands: bytes that come from there or from beyond / bandwidth of the level at
+  /// this mix of reads and writes.
+  std::optional<double> memory_s;
+  std::string level;                ///< the deciding level; empty where no byte moves or no bandwidth is known
+  std::string traffic;              ///< kind of traffic that reached its bandwidth; empty: any
+  std::optional<double> overhead_s; ///< what an empty launch takes; no part of the roof
+  bool complete = true;             ///< false: a resource that the launch uses has no ceiling
 };
-TimeBounds time_bounds(const operators::LaunchCost& cost, const Roofs& roofs);
+TimeBounds time_bounds(const operators::LaunchCost& cost, const Roofs& roofs, const Residence& residence = {});
 
 /// Verdict on one launch. `time_s` is absent where nothing was measured; a time that is not positive counts as absent.
 /// Everything that needs an unknown ceiling stays absent.
@@ -40,7 +59,8 @@ bool is_ambiguous(const profilers::RoofVerdict& verdict);
 /// Fills roof, launch_roofs, memory_bound_time_share and attention_time_share of a record, and replaces the warnings of
 /// an earlier derivation. Calling it again changes nothing. Records without totals are left alone.
 /// Case: roof_time_s is the sum over launches; bound is the kind of bound with the largest share of the launches' time
-/// (measured where every launch was, else roof time), bound_margin that share over the next one's.
+/// (measured where every launch was, else roof time), bound_margin that share over the next one's. A case that is far
+/// from its own roof is bound by overhead or unexplained, whatever its launches are.
 void derive(profilers::Record& record, const Roofs& roofs);
 void derive(profilers::Record& record, const profilers::Machine& machine);
 
@@ -51,7 +71,7 @@ void predict(profilers::Record& record, const profilers::Machine& machine);
 /// Whether this launch belongs to the attention mixer: a scope with a part "mixer", or any scope of layout op.
 bool is_attention(const profilers::Record& record, std::string_view scope);
 
-/// Share of the launches' time by kind of bound (compute, vector, transcendental, memory, overhead), largest first.
+/// Share of the launches' time by kind of bound (RoofVerdict::bound), largest first.
 /// Time is measured where every launch was, else roof time. Empty where neither is known.
 struct BoundShare {
   std::string bound;

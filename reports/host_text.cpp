@@ -39,6 +39,7 @@ std::vector<std::pair<std::string, std::string>> host_facts(const profilers::Mac
   add("timer",
       machine.timer.empty() ? "" : fmt::format("{}, step {}", machine.timer, seconds(machine.timer_resolution_s)));
   add("clock", machine.cpu_clock_hz ? si(machine.cpu_clock_hz, "Hz") : "");
+  add("measured on", machine.measured_on.value_or(""));
   add("fingerprint", machine.fingerprint);
   return out;
 }
@@ -63,10 +64,11 @@ std::vector<std::string> ceiling_lines(const ResultSet& results) {
   const Roofs& roofs = chart.roofs.front().roofs;
   add_unit(out, "matrix products", roofs.matrix, "FLOP/s");
   add_unit(out, "element-wise", roofs.vector, "FLOP/s");
-  add_unit(out, "exponentials", roofs.transcendental, "FLOP/s");
+  add_unit(out, "exponentials", roofs.transcendental, "exp/s");
   for (const MemoryRoof& level : roofs.memory) {
     const std::string size = level.capacity_bytes ? fmt::format(" up to {}", capacity(*level.capacity_bytes)) : "";
-    std::string line = fmt::format("{}{}: {}, {}", level.level, size, si(level.bytes_per_s, "B/s"), level.origin);
+    std::string line = fmt::format("{}{}{}{}: {}, {}", level.level, level.traffic.empty() ? "" : " ", level.traffic,
+                                   size, si(level.bytes_per_s, "B/s"), level.origin);
     if (roofs.matrix) {
       line += fmt::format("; ridge at {} FLOP/B", plain(roofs.matrix->per_s / level.bytes_per_s));
     }

@@ -77,6 +77,8 @@ LaunchRecord read_launch(const JsonReader& reader) {
   out.cost.bytes.read = reader.needed_integer("bytes_read");
   out.cost.bytes.written = reader.needed_integer("bytes_written");
   out.cost.bytes.working_set = reader.needed_integer("working_set_bytes");
+  out.cost.bytes.weights_read = reader.integer("weight_bytes_read").value_or(0); // records of earlier programs
+  out.cost.bytes.cache_read = reader.integer("kv_cache_bytes_read").value_or(0);
   out.kernel_impl = reader.text("kernel_impl");
   out.time_median_s = reader.real("time_median_s");
   return out;
@@ -90,6 +92,7 @@ RoofVerdict read_roof(const JsonReader& reader) {
   out.bound = reader.text("bound");
   out.bound_margin = reader.real("bound_margin");
   out.roof_level = reader.text("roof_level");
+  out.roof_traffic = reader.text("roof_traffic");
   return out;
 }
 

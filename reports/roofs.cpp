@@ -3,6 +3,7 @@
 #include "reports/format.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <limits>
 
@@ -90,6 +91,39 @@ std::vector<std::string> level_names(const Machine& machine) {
   return names;
 }
 
+/// "any" stands for every kind.
+constexpr std::string_view kAnyTraffic = "any";
+
+std::vector<TrafficRoof> kinds_of(const Machine& machine, const std::string& level, int threads) {
+  std::vector<std::string> names;
+  for (const BandwidthCeiling& entry : machine.bandwidth) {
+    if (entry.level == level && entry.origin != kGivenOrigin &&
+        std::find(names.begin(), names.end(), entry.kind) == names.end()) {
+      names.push_back(entry.kind);
+    }
+  }
+  std::vector<TrafficRoof> out;
+  for (const std::string& kind : names) {
+    const auto ceiling = profilers::bandwidth_ceiling(machine, level, threads, kind);
+    if (ceiling && ceiling->per_s > 0.0) {
+      out.push_back({kind == kAnyTraffic ? std::string() : kind, ceiling->per_s, ceiling->origin});
+    }
+  }
+  return out;
+}
+
+/// Written bytes of all bytes that a kind of traffic moves; absent where it may be any.
+std::optional<double> written_share(std::string_view traffic) {
+  if (traffic.ends_with("_nt")) {
+    traffic.remove_suffix(3);
+  }
+  return traffic == "read"    ? std::optional(0.0)
+         : traffic == "write" ? std::optional(1.0)
+         : traffic == "copy"  ? std::optional(1.0 / 2.0)
+         : traffic == "triad" ? std::optional(1.0 / 3.0)
+                              : std::optional<double>();
+}
+
 std::vector<MemoryRoof> memory_roofs(const Machine& machine, int threads) {
   const std::vector<std::string> names = level_names(machine);
   std::vector<MemoryRoof> out;
@@ -98,21 +132,50 @@ std::vector<MemoryRoof> memory_roofs(const Machine& machine, int threads) {
     const auto given = std::find_if(machine.bandwidth.begin(), machine.bandwidth.end(), [&](const auto& entry) {
       return entry.level == names[i] && entry.origin == kGivenOrigin;
     });
-    const auto ceiling = profilers::bandwidth_ceiling(machine, names[i], threads);
+    const std::vector<TrafficRoof> kinds = kinds_of(machine, names[i], threads);
+    const auto fastest_kind = std::max_element(
+        kinds.begin(), kinds.end(), [](const auto& a, const auto& b) { return a.bytes_per_s < b.bytes_per_s; });
     const auto capacity_bytes = is_last ? std::nullopt : capacity_through(machine, names, i, threads);
     if (!is_last && !capacity_bytes) {
       continue; // a level of unknown size holds nothing for certain
     }
     if (given != machine.bandwidth.end()) {
       out.push_back({names[i], capacity_bytes, given->bytes_per_s, std::string(kGivenOrigin)});
-    } else if (ceiling && ceiling->per_s > 0.0) {
-      out.push_back({names[i], capacity_bytes, ceiling->per_s, ceiling->origin});
+    } else if (fastest_kind != kinds.end()) {
+      out.push_back(
+          {names[i], capacity_bytes, fastest_kind->bytes_per_s, fastest_kind->origin, fastest_kind->traffic, kinds});
     }
   }
   return out;
 }
 
 } // namespace
+
+TrafficRoof MemoryRoof::ceiling_of(double bytes_read, double bytes_written) const {
+  const double bytes = bytes_read + bytes_written;
+  const double share = bytes > 0.0 ? bytes_written / bytes : 0.0;
+  TrafficRoof best{traffic, bytes_per_s, origin};
+  double best_distance = std::numeric_limits<double>::max();
+  for (const TrafficRoof& kind : kinds) {
+    const auto kind_share = written_share(kind.traffic);
+    const double distance = kind_share ? std::abs(*kind_share - share) : 0.0;
+    if (distance < best_distance || (distance == best_distance && kind.bytes_per_s > best.bytes_per_s)) {
+      best = kind;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+Roofs at_mix(Roofs roofs, double bytes_read, double bytes_written) {
+  for (MemoryRoof& level : roofs.memory) {
+    const TrafficRoof chosen = level.ceiling_of(bytes_read, bytes_written);
+    level.bytes_per_s = chosen.bytes_per_s;
+    level.origin = chosen.origin;
+    level.traffic = chosen.traffic;
+  }
+  return roofs;
+}
 
 const MemoryRoof* Roofs::level_of(std::int64_t working_set_bytes) const {
   for (const MemoryRoof& roof : memory) {
@@ -136,6 +199,7 @@ Roofs roofs_at(const Machine& machine, const std::string& dtype, int threads) {
   roofs.vector = fastest(machine, {{"f32", "fma"}, {"f32", "fma_add"}}, threads);
   roofs.transcendental = fastest(machine, {{"f32", "exp"}}, threads);
   roofs.memory = memory_roofs(machine, threads);
+  roofs.launch_overhead_s = profilers::launch_overhead_s(machine, threads);
   return roofs;
 }
 
@@ -151,6 +215,7 @@ Roofs roofs_for(const Machine& machine, const Record& record) {
   };
   std::erase_if(stated.compute, is_measured);
   std::erase_if(stated.bandwidth, is_measured);
+  stated.launch_overheads.clear();
   return roofs_at(stated, dtype_of(record), threads_of(stated, record));
 }
 

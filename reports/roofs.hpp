@@ -1,4 +1,4 @@
-// The ceilings that one case is held against, chosen from the machine by dtype, unit, threads and cache policy.
+// The ceilings that one case is held against, chosen from the machine by dtype, unit and threads.
 #pragma once
 #include "profilers/machine.hpp"
 #include "profilers/record.hpp"
@@ -18,12 +18,25 @@ struct UnitRoof {
   std::string origin; ///< measured, given, spec
 };
 
+/// Bandwidth of one kind of traffic.
+struct TrafficRoof {
+  std::string traffic; ///< read, write, copy, triad, or with _nt for non-temporal stores; empty: any
+  double bytes_per_s = 0;
+  std::string origin;
+};
+
 /// Bandwidth of one memory level for all threads of the case together.
 struct MemoryRoof {
   std::string level;                          ///< L1, L2, L3, DRAM
   std::optional<std::int64_t> capacity_bytes; ///< over the threads of the case; absent: unlimited
-  double bytes_per_s = 0;
+  double bytes_per_s = 0;                     ///< of the fastest kind, or of that which at_mix has chosen
   std::string origin;
+  std::string traffic = {};            ///< kind of traffic that reached it; empty: any
+  std::vector<TrafficRoof> kinds = {}; ///< one entry a kind that was measured
+
+  /// The ceiling of the kind whose reads and writes are mixed most like these: a kernel that only reads does not reach
+  /// what non-temporal stores do, nor the other way about. Of kinds that mix equally, the faster one.
+  [[nodiscard]] TrafficRoof ceiling_of(double bytes_read, double bytes_written) const;
 };
 
 /// Absent: no such ceiling is known. Memory levels stand nearest first; the last one holds everything.
@@ -32,6 +45,7 @@ struct Roofs {
   std::optional<UnitRoof> vector;         ///< where absent, the matrix peak stands in: a vector unit is no faster
   std::optional<UnitRoof> transcendental; ///< where absent, the vector peak stands in
   std::vector<MemoryRoof> memory;
+  std::optional<double> launch_overhead_s = {}; ///< what an empty launch takes
 
   /// Level in which `working_set_bytes` fit; null where no bandwidth is known.
   [[nodiscard]] const MemoryRoof* level_of(std::int64_t working_set_bytes) const;
@@ -43,10 +57,12 @@ inline constexpr std::string_view kSpecOrigin = "spec";
 
 /// Ceilings for so many threads, which the machine must be able to run at once. Matrix products of bf16 are held
 /// against the faster of the f32 multiply-add unit and the bf16 dot product, since either may run them; vector FLOPs
-/// against the faster of multiply-adds and additions beside multiply-adds. Cache policy does not matter: a launch of a
-/// cold case finds what the launch in front of it left. A given peak takes the place of the measured one, which stays
-/// in the machine.
+/// against the faster of multiply-adds and additions beside multiply-adds. A given peak takes the place of the measured
+/// one, which stays in the machine.
 Roofs roofs_at(const profilers::Machine& machine, const std::string& dtype, int threads);
+
+/// The same, with the bandwidth of each level that ceiling_of chooses for this mix: what a chart draws as one line.
+Roofs at_mix(Roofs roofs, double bytes_read, double bytes_written);
 
 /// Ceilings for a record: its dtype, and its threads (asked for, where nothing ran; else all; no more than the machine
 /// runs at once). A case of another device than the CPU is held against stated ceilings alone.

@@ -6,6 +6,7 @@
 #include "reports/format.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -14,6 +15,8 @@ namespace attnprof::reports {
 namespace {
 
 using profilers::Record;
+
+constexpr std::string_view kUnexplainedBound = "unexplained";
 
 struct Phrase {
   std::string subject;
@@ -30,11 +33,29 @@ Phrase phrase_of(const std::string& bound) {
   if (bound == "vector") {
     return {"element-wise arithmetic", false};
   }
+  if (bound == kUnexplainedBound) {
+    return {"no roof", false};
+  }
   return bound == "transcendental" ? Phrase{"exponentials", true} : Phrase{"launch overhead", false};
 }
 
-std::string verb(const Phrase& phrase) {
-  return phrase.plural ? "bound" : "bounds";
+/// No roof bounds what is unexplained; saying that it "explains" it leaves open what does.
+std::string verb(const std::string& bound) {
+  return bound == kUnexplainedBound ? "explains" : phrase_of(bound).plural ? "bound" : "bounds";
+}
+
+/// Largest first; equal ones by name.
+template <class Amount>
+std::vector<std::string> by_amount(const std::map<std::string, Amount>& amounts, Amount least) {
+  std::vector<std::pair<std::string, Amount>> ordered(amounts.begin(), amounts.end());
+  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> out;
+  for (const auto& [name, amount] : ordered) {
+    if (amount >= least) {
+      out.push_back(name);
+    }
+  }
+  return out;
 }
 
 std::string capital(std::string text) {
@@ -63,33 +84,51 @@ bool is_timed(const Record& record) {
                      [](const auto& launch) { return launch.time_median_s && *launch.time_median_s > 0.0; });
 }
 
-/// The one or two primitives with most time under a bound: those with at least a fifth of it.
-std::string main_ops(const Record& record, const std::string& bound) {
+/// Time under a bound by whatever `name` makes of a launch; those with less than a fifth of it are left out.
+template <class Name>
+std::vector<std::string> main_parts(const Record& record, const std::string& bound, Name name) {
   const bool measured = is_timed(record);
-  std::map<std::string, double> time_of_op;
+  std::map<std::string, double> times;
   double whole = 0.0;
   for (std::size_t i = 0; i < record.launch_roofs.size(); ++i) {
     if (record.launch_roofs[i].bound == bound) {
-      time_of_op[record.launches[i].cost.op] += weight(record, i, measured);
+      times[name(i)] += weight(record, i, measured);
       whole += weight(record, i, measured);
     }
   }
-  std::vector<std::pair<double, std::string>> ordered;
-  for (const auto& [op, time] : time_of_op) {
-    ordered.emplace_back(-time, op);
+  std::vector<std::string> out = by_amount(times, 0.2 * whole);
+  out.resize(std::min<std::size_t>(out.size(), 2));
+  return out;
+}
+
+/// "memory bandwidth of DRAM" where memory bounds.
+std::string subject_of(const Record& record, const std::string& bound) {
+  std::string out = phrase_of(bound).subject;
+  if (bound == "memory") {
+    const auto levels = main_parts(record, bound, [&](std::size_t i) { return record.launch_roofs[i].roof_level; });
+    out += fmt::format(" of {}", fmt::join(levels, " and "));
   }
-  std::sort(ordered.begin(), ordered.end());
-  std::vector<std::string> names;
-  for (const auto& [time, op] : ordered) {
-    if (names.size() < 2 && -time >= 0.2 * whole) {
-      names.push_back(plural_of(op));
-    }
-  }
-  return fmt::format("{}", fmt::join(names, " and "));
+  return out;
+}
+
+/// " (softmax and copies)": the one or two primitives with most time under a bound.
+std::string ops_text(const Record& record, const std::string& bound) {
+  const auto ops = main_parts(record, bound, [&](std::size_t i) { return plural_of(record.launches[i].cost.op); });
+  // "matrix products (matrix products)" would say it twice.
+  const bool says_nothing = ops.empty() || (ops.size() == 1 && ops[0] == phrase_of(bound).subject);
+  return says_nothing ? "" : fmt::format(" ({})", fmt::join(ops, " and "));
 }
 
 std::string whole_percent(double share) {
   return fmt::format("{:.0f} %", share * 100.0);
+}
+
+/// Why no roof is known.
+std::string no_ceilings(const Record& record) {
+  const std::string device = operators::to_string(record.config.get("device"));
+  return device.empty() || device == "cpu"
+             ? "the ceilings of this machine were not measured"
+             : fmt::format("no ceilings of a {} device are known here (--hw names some)", device);
 }
 
 std::string not_run(const Record& record) {
@@ -105,24 +144,23 @@ std::string verdict_sentence(const Record& record) {
   }
   const std::vector<BoundShare> shares = bound_shares(record);
   if (shares.empty()) {
-    return fmt::format("What bounds {} is unknown: the ceilings of this machine were not measured.",
-                       short_name(record));
+    return fmt::format("What bounds {} is unknown: {}.", short_name(record), no_ceilings(record));
   }
-  const Phrase first = phrase_of(shares[0].bound);
-  std::string out =
-      fmt::format("{} {} {} of the {}time of {}", capital(first.subject), verb(first), whole_percent(shares[0].share),
-                  is_timed(record) ? "" : "predicted ", short_name(record));
-  // "matrix products (matrix products)" would say it twice.
-  const std::string ops = main_ops(record, shares[0].bound);
-  out += ops.empty() || ops == first.subject ? "" : fmt::format(" ({})", ops);
-  for (std::size_t i = 1; i < shares.size() && i < 3 && shares[i].share >= 0.05; ++i) {
-    const Phrase next = phrase_of(shares[i].bound);
-    const std::string next_ops = main_ops(record, shares[i].bound);
-    out += fmt::format("; {} {} {}{}", next.subject, verb(next), whole_percent(shares[i].share),
-                       next_ops.empty() || next_ops == next.subject ? "" : fmt::format(" ({})", next_ops));
+  const std::string of_what =
+      fmt::format("the {} of {}", is_timed(record) ? "launch time" : "predicted time", short_name(record));
+  std::string out;
+  for (std::size_t i = 0; i < shares.size() && i < 3 && (i == 0 || shares[i].share >= 0.05); ++i) {
+    const std::string& bound = shares[i].bound;
+    const std::string subject = subject_of(record, bound);
+    out += fmt::format("{}{} {} {}{}{}", i == 0 ? "" : "; ", i == 0 ? capital(subject) : subject, verb(bound),
+                       whole_percent(shares[i].share), i == 0 ? " of " + of_what : "", ops_text(record, bound));
   }
   if (record.roof.roof_fraction) {
     out += fmt::format("; the case reaches {} of its roof", percent(record.roof.roof_fraction));
+    const bool says_so = shares[0].bound == record.roof.bound;
+    out += record.roof.bound == kUnexplainedBound        ? ": neither arithmetic nor memory explains its time"
+           : record.roof.bound == "overhead" && !says_so ? ": launch overhead accounts for most of the rest"
+                                                         : "";
   }
   return out + ".";
 }
@@ -131,14 +169,20 @@ namespace {
 
 /// What two cases must share to be ranked against each other.
 std::vector<std::string> ranking_key(const Record& record) {
-  const auto text = [&](std::string_view name) { return operators::to_string(record.config.get(name)); };
+  static constexpr std::array<std::string_view, 14> kShared = {"device", "dtype",   "layout",   "plan",   "phase",
+                                                               "batch",  "seq_len", "past_len", "kv_len", "grid",
+                                                               "dim",    "heads",   "depth",    "causal"};
   const Items items = items_of(record);
-  return {text("device"),
-          text("dtype"),
-          fmt::format("{}", record.threads),
-          items.item,
-          items.count ? exact(*items.count) : "",
-          std::string(name_of(record.measured->cache_policy))};
+  std::vector<std::string> out = {fmt::format("{}", record.threads), items.item, items.count ? exact(*items.count) : "",
+                                  std::string(name_of(record.measured->cache_policy))};
+  for (const std::string_view name : kShared) {
+    out.push_back(operators::to_string(record.config.get(name)));
+  }
+  return out;
+}
+
+bool is_unsteady(const Record& record) {
+  return record.measured->stability && *record.measured->stability != profilers::Stability::kStable;
 }
 
 struct Timed {
@@ -149,11 +193,17 @@ struct Timed {
   double high_s;
 };
 
-std::map<std::vector<std::string>, std::vector<Timed>> ranking_groups(const std::vector<Record>& records) {
+/// Counts in `unsteady` the cases that are left out since their time cannot be relied on.
+std::map<std::vector<std::string>, std::vector<Timed>> ranking_groups(const std::vector<Record>& records,
+                                                                      std::size_t& unsteady) {
   std::map<std::vector<std::string>, std::vector<Timed>> groups;
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Record& record = records[i];
     if (record.status == profilers::Status::kOk && record.totals && record.measured && record.measured->time_median_s) {
+      if (is_unsteady(record)) {
+        ++unsteady;
+        continue;
+      }
       const double time_s = *record.measured->time_median_s;
       groups[ranking_key(record)].push_back({i, static_cast<double>(record.totals->work.flops().value()), time_s,
                                              record.measured->time_ci_low_s.value_or(time_s),
@@ -169,7 +219,7 @@ FlopsAgainstTime flops_against_time(const std::vector<Record>& records) {
   constexpr std::size_t kMostCases = 2000; // pairs grow with the square
   FlopsAgainstTime out;
   double worst_ratio = 0.0;
-  for (auto& [key, cases] : ranking_groups(records)) {
+  for (auto& [key, cases] : ranking_groups(records, out.unsteady)) {
     const std::size_t count = std::min(cases.size(), kMostCases);
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t j = i + 1; j < count; ++j) {
@@ -202,30 +252,55 @@ std::string count_text(std::size_t count, std::size_t whole) {
   return fmt::format("{} of {} cases", count, whole);
 }
 
-/// "Memory bandwidth bounds 7 of 12 cases; matrix products bound 5."
+struct BoundCases {
+  std::size_t cases = 0;
+  std::map<std::string, std::size_t> levels; ///< of memory
+};
+
+/// " (DRAM 4, L2 2)"
+std::string levels_text(const BoundCases& one) {
+  std::vector<std::string> out;
+  for (const std::string& level : by_amount(one.levels, std::size_t{1})) {
+    out.push_back(fmt::format("{} {}", level, one.levels.at(level)));
+  }
+  return out.empty() ? "" : fmt::format(" ({})", fmt::join(out, ", "));
+}
+
+/// "Memory bandwidth bounds most of the launch time of 7 of 12 cases (DRAM 4, L2 3); matrix products of 5." Levels are
+/// told where memory bounds.
 std::string bounds_of_cases(const std::vector<Record>& records) {
-  std::map<std::string, std::size_t> cases_of_bound;
+  std::map<std::string, BoundCases> found;
+  std::map<std::string, std::size_t> counts;
   std::size_t judged = 0;
+  bool timed = true;
   for (const Record& record : records) {
     if (record.status == profilers::Status::kOk && !record.roof.bound.empty()) {
-      ++cases_of_bound[record.roof.bound];
+      BoundCases& one = found[record.roof.bound];
+      counts[record.roof.bound] = ++one.cases;
+      if (record.roof.bound == "memory") {
+        ++one.levels[record.roof.roof_level];
+      }
+      timed = timed && is_timed(record);
       ++judged;
     }
   }
-  std::vector<std::pair<std::size_t, std::string>> ordered;
-  for (const auto& [bound, count] : cases_of_bound) {
-    ordered.emplace_back(count, bound);
-  }
-  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string out;
-  for (std::size_t i = 0; i < ordered.size(); ++i) {
-    const Phrase phrase = phrase_of(ordered[i].second);
-    out += i == 0 ? fmt::format("{} {} most of the time of {}", capital(phrase.subject), verb(phrase),
-                                count_text(ordered[i].first, judged))
-                  : fmt::format("{} {} of {}", i == 1 ? ";" : ",", phrase.subject, ordered[i].first);
+  for (const std::string& bound : by_amount(counts, std::size_t{1})) {
+    const std::string subject = phrase_of(bound).subject;
+    out += out.empty() ? fmt::format("{} {} most of the {} of {}", capital(subject), verb(bound),
+                                     timed ? "launch time" : "time", count_text(counts[bound], judged))
+                       : fmt::format("; {} {} that of {}", subject, verb(bound), counts[bound]);
+    out += levels_text(found[bound]);
+    out += bound == kUnexplainedBound
+               ? fmt::format(", in launches that reach less than {} of theirs", whole_percent(kUnexplainedFraction))
+               : "";
   }
-  return out.empty() ? "What bounds these cases is unknown: the ceilings of this machine were not measured."
-                     : out + ".";
+  if (!out.empty()) {
+    return out + ".";
+  }
+  const auto ok = std::find_if(records.begin(), records.end(),
+                               [](const Record& record) { return record.status == profilers::Status::kOk; });
+  return fmt::format("What bounds these cases is unknown: {}.", no_ceilings(ok == records.end() ? records[0] : *ok));
 }
 
 /// How far the kernels are from what the machine allows: a bound says little where that is far.
@@ -242,11 +317,15 @@ std::string roof_sentence(const std::vector<Record>& records) {
 
 std::string flops_sentence(const std::vector<Record>& records) {
   const FlopsAgainstTime found = flops_against_time(records);
+  const std::string left_out =
+      found.unsteady == 0 ? ""
+                          : fmt::format("{} {} too unsteady to be compared", count_text(found.unsteady, records.size()),
+                                        found.unsteady == 1 ? "is" : "are");
   if (found.pairs == 0) {
-    return {};
+    return left_out.empty() ? "" : fmt::format(" {}.", left_out);
   }
-  std::string out =
-      fmt::format(" Fewer FLOPs took less time in {} of {} comparable pairs", found.agreeing, found.pairs);
+  std::string out = fmt::format(" Fewer FLOPs took less time in {} of {} pairs of equal layout, plan and shape{}",
+                                found.agreeing, found.pairs, left_out.empty() ? "" : fmt::format(" ({})", left_out));
   if (!found.worst) {
     return out + ".";
   }

@@ -9,17 +9,20 @@
 
 namespace attnprof::reports {
 
-/// What bounds what, in one sentence for a record: "Memory bandwidth bounds 62 % of the time of mha (softmax, copies);
-/// matrix products bound 31 %." Says so where nothing is known.
+/// What bounds what, in one sentence for a record: "Memory bandwidth of DRAM bounds 62 % of the launch time of mha
+/// (softmax and copies); matrix products bound 31 %." Says so where nothing is known, and where no roof explains the
+/// time.
 std::string verdict_sentence(const profilers::Record& record);
 
 /// The same over several records: which cases are bound by what, whether fewer FLOPs meant less time, and how many
 /// cases did not run. For a single record, its own sentence.
 std::string verdict_sentence(const std::vector<profilers::Record>& records);
 
-/// Pairs of cases that can be ranked against each other: same device, threads, dtype, cache policy and number of items,
-/// FLOPs that differ by more than 1 %, and times whose intervals do not overlap (BUG-198).
+/// Pairs of cases that can be ranked against each other: same device, threads, dtype, cache policy, layout, plan, phase
+/// and shape (batch, lengths, grid, dim, heads, depth, causal), FLOPs that differ by more than 1 %, and times whose
+/// intervals do not overlap (BUG-198). Cases that are not STABLE are left out.
 struct FlopsAgainstTime {
+  std::size_t unsteady = 0; ///< cases that were left out
   std::size_t pairs = 0;
   std::size_t agreeing = 0; ///< where fewer FLOPs took less time
   /// The pair that contradicts most: indices of the case with fewer FLOPs and of the faster one.

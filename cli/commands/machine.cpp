@@ -9,6 +9,7 @@
 #include "reports/format.hpp"
 #include "reports/record_json.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <ostream>
 
@@ -33,12 +34,21 @@ std::string host_lines(const profilers::Environment& environment) {
   return out + "\n";
 }
 
+/// Slowest tenth and fastest of the repetitions; a data sheet has none.
+std::string spread_text(double low, double ceiling, double high, std::string_view unit) {
+  if (!(low < high)) {
+    return std::string(reports::kAbsentText);
+  }
+  return fmt::format("{} .. {}{}", reports::si(low, unit), reports::si(high, unit),
+                     profilers::is_wide(low, ceiling) ? " !" : "");
+}
+
 std::string bandwidth_table(const Machine& machine) {
   std::vector<std::vector<std::string>> rows;
   for (const profilers::BandwidthCeiling& one : machine.bandwidth) {
     rows.push_back(
         {one.level, one.kind, fmt::format("{}", one.threads), reports::si(one.bytes_per_s, "B/s"),
-         fmt::format("{} .. {}", reports::si(one.low, "B/s"), reports::si(one.high, "B/s")),
+         spread_text(one.low, one.bytes_per_s, one.high, "B/s"),
          one.working_set_bytes > 0 ? reports::capacity(one.working_set_bytes) : std::string(reports::kAbsentText)});
   }
   return "bandwidth\n" + reports::text_table({{"level", Align::kLeft},
@@ -53,9 +63,9 @@ std::string bandwidth_table(const Machine& machine) {
 std::string compute_table(const Machine& machine) {
   std::vector<std::vector<std::string>> rows;
   for (const profilers::ComputeCeiling& one : machine.compute) {
-    const char* unit = one.unit == "exp" ? "/s" : "FLOP/s";
+    const char* unit = one.unit == "exp" ? "exp/s" : "FLOP/s";
     rows.push_back({one.unit, one.dtype, one.isa, fmt::format("{}", one.threads), reports::si(one.per_s, unit),
-                    fmt::format("{} .. {}", reports::si(one.low, unit), reports::si(one.high, unit))});
+                    spread_text(one.low, one.per_s, one.high, unit)});
   }
   return "arithmetic\n" + reports::text_table({{"unit", Align::kLeft},
                                                {"dtype", Align::kLeft},
@@ -70,17 +80,65 @@ std::string compute_table(const Machine& machine) {
 std::string ridge_line(const Machine& machine) {
   const int threads = machine.environment.cores;
   const auto peak = profilers::compute_ceiling(machine, "f32", "fma", threads);
-  const auto memory = profilers::bandwidth_ceiling(machine, "DRAM", threads);
+  // Weights are read; stores that pass the caches by would promise more than any kernel of that kind reaches.
+  auto memory = profilers::bandwidth_ceiling(machine, "DRAM", threads, "read");
+  memory = memory ? memory : profilers::bandwidth_ceiling(machine, "DRAM", threads);
   if (!peak || !memory) {
     return {};
   }
-  return fmt::format("ridge: {} FLOP/B (f32, {} threads, DRAM); a kernel with less is bound by memory\n",
-                     reports::plain(peak->per_s / memory->per_s), threads);
+  return fmt::format("ridge: {} FLOP/B (f32, {} threads, DRAM{}); a kernel with less is bound by memory\n",
+                     reports::plain(peak->per_s / memory->per_s), threads, memory->by == "read" ? " read" : "");
+}
+
+std::string launch_line(const Machine& machine) {
+  std::vector<std::string> parts;
+  for (const profilers::LaunchOverhead& one : machine.launch_overheads) {
+    parts.push_back(
+        fmt::format("{} on {} thread{}", reports::seconds(one.time_s), one.threads, one.threads == 1 ? "" : "s"));
+  }
+  return parts.empty() ? "" : fmt::format("empty launch: {}\n", fmt::join(parts, ", "));
+}
+
+/// Which ceilings these are: of what machine, from when, in which file.
+std::string origin_lines(const Machine& machine, const Arguments& arguments, Context& context) {
+  const auto kept = context.seams.machine_path(machine.fingerprint);
+  const std::string file = arguments.text("--hw") ? *arguments.text("--hw") : kept ? kept->string() : "none";
+  const std::string absent(reports::kAbsentText);
+  return fmt::format("measured on: {}\nfingerprint: {}\n{}: {}\n", machine.measured_on.value_or(absent),
+                     machine.fingerprint.empty() ? absent : machine.fingerprint,
+                     arguments.given("--hw") ? "from" : "file", file);
+}
+
+/// What the rooflines of this machine are worth where others ran beside the measurement.
+void warn_of_spread(const Machine& machine, std::ostream& err) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> wide;
+  for (const profilers::ComputeCeiling& one : machine.compute) {
+    if (profilers::is_wide(one.low, one.per_s)) {
+      wide.push_back(fmt::format("{} {} {} x{}", one.unit, one.dtype, one.isa, one.threads));
+    }
+  }
+  for (const profilers::BandwidthCeiling& one : machine.bandwidth) {
+    if (profilers::is_wide(one.low, one.bytes_per_s)) {
+      wide.push_back(fmt::format("{} {} x{}", one.level, one.kind, one.threads));
+    }
+  }
+  if (wide.empty()) {
+    return;
+  }
+  const std::size_t count = wide.size();
+  wide.resize(std::min(count, kNamed));
+  err << fmt::format(
+      "attnprof: {} of {} ceilings (marked !) were more than {:.0f} % slower in a tenth of their repetitions ({}{}): "
+      "the "
+      "machine was busy or its clock moved; `attnprof machine measure` on a quiet machine finds better ones\n",
+      count, machine.compute.size() + machine.bandwidth.size(), 100.0 * profilers::kWideSpread, fmt::join(wide, ", "),
+      count > kNamed ? fmt::format(" and {} more", count - kNamed) : "");
 }
 
 void print_machine(const Machine& machine, std::ostream& out) {
-  out << host_lines(machine.environment) << '\n' << compute_table(machine) << '\n' << bandwidth_table(machine) << '\n';
-  out << ridge_line(machine);
+  out << '\n' << compute_table(machine) << '\n' << bandwidth_table(machine) << '\n';
+  out << launch_line(machine) << ridge_line(machine);
   for (const profilers::AbsentCeiling& absent : machine.absent) {
     out << fmt::format("not measured: {} {} {}: {}\n", absent.unit, absent.dtype, absent.isa, absent.reason);
   }
@@ -114,7 +172,9 @@ int machine(const Arguments& arguments, Context& context) {
   if (arguments.given("--json")) {
     context.out << profilers::machine_to_json(*found).dump(2) << '\n';
   } else {
+    context.out << host_lines(found->environment) << origin_lines(*found, arguments, context);
     print_machine(*found, context.out);
+    warn_of_spread(*found, context.err);
   }
   return kExitOk;
 }

@@ -1,6 +1,8 @@
 #include "operators/core/io.hpp"
 
 #include <algorithm>
+#include <initializer_list>
+#include <iterator>
 
 namespace attnprof::operators {
 namespace {
@@ -221,7 +223,15 @@ Bytes bytes_of(const Graph& graph, const Op& op) {
   for (const View& view : writes) {
     add_distinct(all, view);
   }
-  return {total_bytes(graph, reads), total_bytes(graph, writes), total_bytes(graph, all)};
+  const auto of_role = [&](std::initializer_list<TensorRole> roles) {
+    std::vector<View> some;
+    std::copy_if(reads.begin(), reads.end(), std::back_inserter(some), [&](const View& view) {
+      return std::find(roles.begin(), roles.end(), graph.tensor(view.tensor).role) != roles.end();
+    });
+    return total_bytes(graph, some);
+  };
+  return {total_bytes(graph, reads), total_bytes(graph, writes), total_bytes(graph, all),
+          of_role({TensorRole::kWeight, TensorRole::kConstant}), of_role({TensorRole::kCache})};
 }
 
 } // namespace attnprof::operators

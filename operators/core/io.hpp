@@ -18,7 +18,9 @@ void for_each_operand(Primitive& primitive, const std::function<void(View&)>& vi
 struct Bytes {
   Count read = 0;
   Count written = 0;
-  Count working_set = 0; ///< distinct bytes touched: an operand read and written in place counts once
+  Count working_set = 0;  ///< distinct bytes touched: an operand read and written in place counts once
+  Count weights_read = 0; ///< of `read`: weights and constants, which a run uses again only after all the others
+  Count cache_read = 0;   ///< of `read`: keys and values of past tokens
 };
 /// Bytes that one launch must move: each distinct element of each operand once, broadcast dimensions once.
 Bytes bytes_of(const Graph& graph, const Op& op);

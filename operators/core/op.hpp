@@ -38,7 +38,7 @@ struct StepTraits {
   std::int64_t transcendentals; ///< of which transcendental
   bool takes_operand;
 };
-/// The one table of element-wise costs (DESIGN.md, section 4).
+/// The one table of element-wise costs: add, sub, mul, div, max, compare and each transcendental are 1 FLOP.
 const StepTraits& step_traits(StepFn fn);
 
 /// Steps that look at the position of an element.

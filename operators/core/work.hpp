@@ -3,7 +3,7 @@
 
 namespace attnprof::operators {
 
-/// What a launch computes, counted exactly (DESIGN.md, section 4). One multiply-add is one MAC and two FLOPs.
+/// What a launch computes, counted exactly. One multiply-add is one MAC and two FLOPs.
 struct Work {
   Count macs = 0;            ///< executed multiply-adds of matrix products and convolutions
   Count useful_macs = 0;     ///< of which attended pairs and in-bounds taps

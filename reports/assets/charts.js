@@ -70,18 +70,20 @@ function star(r, points) {
   }
   return path + "Z";
 }
-const series_colour = series => `var(--s${series % 8})`;
+// Null stands for any series: a plain circle.
+const series_colour = series => series === null ? "var(--soft)" : `var(--s${series % 8})`;
 // Past eight series colours repeat, with another shape each time.
-const series_shape = series => shapes[(series + Math.floor(series / 8)) % shapes.length];
+const series_shape = series => shapes[series === null ? 0 : (series + Math.floor(series / 8)) % shapes.length];
 
-function symbol(series, radius, filled) {
+function symbol(series, radius, filled, unsteady) {
   return svg("path", {
     d: series_shape(series)(radius), stroke: series_colour(series),
     fill: filled ? series_colour(series) : "var(--panel)", "fill-opacity": filled ? 0.8 : 0.6,
+    class: unsteady ? "unsteady" : null,
   });
 }
-function legend_symbol(series, filled) {
-  return svg("svg", {viewBox: "-9 -9 18 18", "aria-hidden": "true"}, symbol(series, 6, filled));
+function legend_symbol(series, filled, unsteady) {
+  return svg("svg", {viewBox: "-9 -9 18 18", "aria-hidden": "true"}, symbol(series, 6, filled, unsteady));
 }
 
 // Logarithmic axes.
@@ -90,20 +92,37 @@ function log_scale(low, high, from, to) {
   const start = Math.log10(low), factor = (to - from) / (Math.log10(high) - start);
   return value => from + (Math.log10(value) - start) * factor;
 }
+// As fine as there is room for: 1 2 5, 1 3, or 1 of each decade, then every few decades.
 function log_ticks(low, high, most) {
-  const ticks = [];
   const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high));
-  const step = Math.max(1, Math.ceil((last - first) / most));
-  const digits = Math.log10(high / low) < 3 && most > 4 ? [1, 2, 5] : [1];
-  for (let decade = first; decade <= last; decade += step)
-    for (const digit of digits) {
-      const tick = Number(`${digit}e${decade}`);
-      if (tick >= low && tick <= high) ticks.push(tick);
-    }
-  return ticks;
+  const ticks_of = (digits, step) => {
+    const ticks = [];
+    for (let decade = first; decade <= last; decade += step)
+      for (const digit of digits) {
+        const tick = Number(`${digit}e${decade}`);
+        if (tick >= low && tick <= high) ticks.push(tick);
+      }
+    return ticks;
+  };
+  for (const digits of [[1, 2, 5], [1, 3], [1]])
+    if (ticks_of(digits, 1).length <= most) return ticks_of(digits, 1);
+  return ticks_of([1], Math.max(1, Math.ceil((last - first) / most)));
 }
 
 const tick_text = tick => tick < 1 ? plain(tick) : si(tick, "").replace(/\.0+(?= |$)/, "");
+
+// Labels of a chart: a text whose box would cover another one is left out; its figures stand elsewhere too.
+const text_width = text => 6.8 * text.length;
+function label_place() {
+  const taken = [];
+  return (left, right, top, bottom) => {
+    if (taken.some(box => left < box.right && right > box.left && top < box.bottom && bottom > box.top)) return false;
+    taken.push({left, right, top, bottom});
+    return true;
+  };
+}
+const shortened = (text, width) => text_width(text) <= width ? text
+  : text.slice(0, Math.max(1, Math.floor(width / 6.8) - 1)) + "\u2026";
 
 // Axes in an svg of its own; returns {root, plot, x, y, left, right, top, bottom}.
 function log_chart(width, height, x_axis, y_axis, label) {
@@ -130,7 +149,7 @@ function add_mark(chart, place, options) {
   const mark = svg("g", {
     class: "mark" + (options.selected ? " selected" : "") + (options.dim ? " dim" : ""), tabindex: -1, role: "button",
     transform: `translate(${place.x.toFixed(1)},${place.y.toFixed(1)})`, "aria-label": options.label,
-  }, svg("circle", {class: "ring", r: options.radius + 6}), symbol(options.series, options.radius, options.filled));
+  }, svg("circle", {class: "ring", r: options.radius + 6}), symbol(options.series, options.radius, options.filled, options.unsteady));
   mark.addEventListener("mouseenter", event => show_tooltip(options.tip(), event.clientX, event.clientY));
   mark.addEventListener("mouseleave", hide_tooltip);
   mark.addEventListener("focus", () => {

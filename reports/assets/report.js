@@ -26,6 +26,7 @@ function kernels_of(index) {
   }));
 }
 const ratio = (a, b) => a === null || b === null || !(b > 0) ? null : a / b;
+const is_unsteady = one => ![null, "STABLE"].includes(value(one.index, "stability"));
 const is_filled = one => plans.size < 2 || value(one.index, "plan") === "fused";
 
 function matches(one) {
@@ -68,30 +69,25 @@ function chart_size(id, tall) {
 
 // Roofline
 
-// Roofs whose lines nearly meet carry their labels on either side.
-function label_below(units, index, chart) {
-  return units.some((other, at) => {
-    const distance = chart.y(units[index].per_s) - chart.y(other.per_s);
-    return at !== index && distance > 0 && distance < 18;
-  });
-}
-
-function draw_roofs(chart, roofs, range, is_narrow) {
-  const peaks = roofs.units.map(unit => unit.per_s);
-  const top = Math.max(...peaks, 0);
-  const angle = -Math.atan2(chart.y(1) - chart.y(10), chart.x(10) - chart.x(1)) * 180 / Math.PI;
-  const label = (text, x, y, extra) =>
-    chart.plot.append(svg("text", {class: "halo soft", x, y, ...extra}, text));
-  roofs.units.forEach((unit, index) => {
+// Names on the lines, figures in the list below the chart: there is no room for both where lines are close.
+function draw_roofs(chart, roofs, range) {
+  const top = Math.max(...roofs.units.map(unit => unit.per_s), 0), fits = label_place();
+  const angle = Math.atan2(chart.y(10) - chart.y(1), chart.x(10) - chart.x(1)) * 180 / Math.PI;
+  const label = (text, x, y, extra) => chart.plot.append(svg("text", {class: "halo soft", x, y, ...extra}, text));
+  for (const unit of roofs.units) fits(chart.left, chart.right, chart.y(unit.per_s) - 1, chart.y(unit.per_s) + 1);
+  for (const unit of roofs.units) {
     const y = chart.y(unit.per_s);
-    if (y < chart.top || y > chart.bottom) return;
+    if (y < chart.top || y > chart.bottom) continue;
     const fastest = Math.max(...roofs.levels.map(level => level.bytes_per_s), 0);
     const from = fastest > 0 ? Math.max(chart.left, chart.x(unit.per_s / fastest)) : chart.left;
     chart.plot.append(svg("line", {class: `roof ${unit.bound}`, x1: from, x2: chart.right, y1: y, y2: y}));
-    const name = is_narrow ? unit.label.split(" ")[0] : `${unit.label}, ${unit.origin}`;
-    label(`${name}: ${si(unit.per_s, "FLOP/s")}`, chart.right - 4, y + (label_below(roofs.units, index, chart) ? 13 : -5),
-      {"text-anchor": "end"});
-  });
+    const name = unit.label.split(" ")[0], right = chart.right - 4;
+    for (const at of [y - 5, y + 14]) // above the line, else below it
+      if (fits(right - text_width(name), right, at - 11, at + 2)) {
+        label(name, right, at, {"text-anchor": "end"});
+        break;
+      }
+  }
   for (const level of roofs.levels) {
     const low = Math.max(range.x[0], range.y[0] / level.bytes_per_s);
     const high = Math.min(range.x[1], (top > 0 ? Math.min(top, range.y[1]) : range.y[1]) / level.bytes_per_s);
@@ -99,9 +95,23 @@ function draw_roofs(chart, roofs, range, is_narrow) {
     const at = x => [chart.x(x), chart.y(x * level.bytes_per_s)];
     const [x1, y1] = at(low), [x2, y2] = at(high);
     chart.plot.append(svg("line", {class: "roof memory", x1, y1, x2, y2}));
-    const x = x1 + 12, y = y1 - 12 * Math.tan(-angle * Math.PI / 180) - 6;
-    label(`${level.level}: ${si(level.bytes_per_s, "B/s")}`, x, y, {transform: `rotate(${angle} ${x} ${y})`});
+    // On the line near its lower end, or further up where another name is in the way.
+    for (const along of [0.04, 0.3, 0.55, 0.8]) {
+      const x = x1 + (x2 - x1) * along, y = y1 + (y2 - y1) * along, length = text_width(level.level) + 6;
+      if (x + length > chart.right || !fits(x - 4, x + length, y - length * Math.sin(-angle * Math.PI / 180) - 14, y + 4)) continue;
+      label(level.level, x + 6, y - 8, {transform: `rotate(${angle} ${x + 6} ${y - 8})`});
+      break;
+    }
   }
+}
+
+function list_roofs(roofs) {
+  const sample = kind => svg("svg", {viewBox: "0 0 26 10", class: "line", "aria-hidden": "true"},
+    svg("line", {class: `roof ${kind}`, x1: 0, x2: 26, y1: 5, y2: 5}));
+  by_id("roofline-roofs").replaceChildren(...roofs === undefined ? [] : [
+    ...roofs.units.map(unit => html("li", {}, sample(unit.bound), `${unit.label}: ${si(unit.per_s, "FLOP/s")}, ${unit.origin}`)),
+    ...roofs.levels.map(level => html("li", {}, sample("memory"),
+      `${level.level}${level.traffic ? " " + level.traffic : ""}: ${si(level.bytes_per_s, "B/s")}, ${level.origin}`))]);
 }
 
 // Axes hold all cases always, and the launches of the selected one.
@@ -126,10 +136,12 @@ function draw_roofline() {
   const {width, height} = chart_size("roofline", 640);
   const chart = log_chart(width, height, {low: range.x[0], high: range.x[1], title: "intensity (FLOP/B)"},
     {low: range.y[0], high: range.y[1], title: "rate (FLOP/s)"}, "Roofline: rate over arithmetic intensity");
-  if (report.roofs.length > 0) draw_roofs(chart, report.roofs[state.roofs], range, width < 600);
+  if (report.roofs.length > 0) draw_roofs(chart, report.roofs[state.roofs], range);
+  list_roofs(report.roofs[state.roofs]);
   const marks = drawn.sort((a, b) => value(a.index, "intensity") - value(b.index, "intensity")).map(one => add_mark(chart,
     {x: chart.x(value(one.index, "intensity")), y: chart.y(value(one.index, "flops_per_s"))},
-    {series: one.series, radius: 6, filled: is_filled(one), label: `${one.name}, ${one.bound || "bound unknown"}`,
+    {series: one.series, radius: 6, filled: is_filled(one), unsteady: is_unsteady(one),
+      label: `${one.name}, ${one.bound || "bound unknown"}${is_unsteady(one) ? ", time unsteady" : ""}`,
       selected: one === selected, dim: selected !== null && one !== selected,
       tip: () => case_tip(one), select: () => select(one.index)}));
   move_by_arrows(marks);
@@ -141,22 +153,25 @@ function launch_obstacle(kernel) {
   return kernel.flops === 0 ? "0 FLOPs" : kernel.bytes === 0 ? "0 bytes" : !(kernel.time_s > 0) ? "no time" : "";
 }
 function draw_launches(chart, one) {
-  const taken = []; // boxes of the labels so far: a label that would cover another is left to the tooltip
-  for (const kernel of one.kernels.filter(each => !launch_obstacle(each))) {
-    const x = chart.x(kernel.flops / kernel.bytes), y = chart.y(kernel.flops / kernel.time_s);
+  const fits = label_place();
+  const placed = one.kernels.filter(each => !launch_obstacle(each)).map(kernel =>
+    ({kernel, x: chart.x(kernel.flops / kernel.bytes), y: chart.y(kernel.flops / kernel.time_s)}));
+  for (const {kernel, x, y} of placed) {
     add_mark(chart, {x, y}, {series: one.series, radius: 4, filled: false, label: kernel.scope, tip: () => kernel_tip(kernel)});
-    const name = kernel.scope.split("/").pop(), length = 7 * name.length;
+    fits(x - 5, x + 5, y - 5, y + 5);
+  }
+  for (const {kernel, x, y} of placed) { // what finds no room is left to the tooltip
+    const name = kernel.scope.split("/").pop(), length = text_width(name);
     const left = x + 8 + length > chart.right ? x - 8 - length : x + 8;
-    if (taken.some(box => left < box.right && left + length > box.left && Math.abs(y - box.y) < 13)) continue;
-    taken.push({left, right: left + length, y});
-    chart.plot.append(svg("text", {class: "halo", x: left, y: y + 4}, name));
+    if (fits(left, left + length, y - 7, y + 7)) chart.plot.append(svg("text", {class: "halo", x: left, y: y + 4}, name));
   }
 }
 
 function draw_series_legend() {
   const used = report.series.map((name, series) => ({name, series}));
-  const keys = plans.size < 2 ? [] : [html("span", {class: "key"}, legend_symbol(6, true), "fused"),
-    html("span", {class: "key"}, legend_symbol(6, false), "eager")];
+  const keys = plans.size < 2 ? [] : [html("span", {class: "key"}, legend_symbol(null, true), "fused"),
+    html("span", {class: "key"}, legend_symbol(null, false), "eager")];
+  if (cases.some(is_unsteady)) keys.push(html("span", {class: "key"}, legend_symbol(null, false, true), "dashed: time not stable"));
   by_id("roofline-legend").replaceChildren(...used.map(({name, series}) => html("button", {
     type: "button", "aria-pressed": String(!state.off.has(series)), title: "show or hide these cases",
     onclick: () => { state.off.has(series) ? state.off.delete(series) : state.off.add(series); render(); },
@@ -183,7 +198,7 @@ function draw_throughput() {
   const chart = log_chart(width, height, {low: range.x[0], high: range.x[1], title: `work (FLOP per ${range.item})`},
     {low: range.y[0], high: range.y[1], title: `throughput (${range.item}s/s)`}, "Throughput over work");
   const marks = shown().filter(one => one.fx !== null).sort((a, b) => a.fx - b.fx).map(one => add_mark(chart,
-    {x: chart.x(one.fx), y: chart.y(one.fy)}, {series: one.series, radius: 6, filled: is_filled(one),
+    {x: chart.x(one.fx), y: chart.y(one.fy)}, {series: one.series, radius: 6, filled: is_filled(one), unsteady: is_unsteady(one),
       label: one.name, selected: one.index === state.selected, dim: state.selected !== null && one.index !== state.selected,
       tip: () => case_tip(one), select: () => select(one.index)}));
   move_by_arrows(marks);
@@ -204,7 +219,8 @@ function draw_kernels() {
     "aria-label": "Time by kernel for each case; the same figures stand in the table of the selected case"});
   bars.forEach((one, row) => {
     const y = row * (bar + gap) + 22, whole = total(one), scale = (width - 20) / (state.share ? whole : longest);
-    root.append(svg("text", {x: 10, y: y - 5}, one.name),
+    const name = (is_unsteady(one) ? "\u2248 " : "") + one.name;
+    root.append(svg("text", {x: 10, y: y - 5}, svg("title", {}, one.name), shortened(name, width - 90)),
       svg("text", {class: "soft halo", x: width - 10, y: y - 5, "text-anchor": "end"}, seconds(whole)));
     let x = 10;
     for (const op of all_ops) {
@@ -217,7 +233,7 @@ function draw_kernels() {
       root.append(svg("rect", {class: "segment", x, y, width: Math.max(length, 0.5), height: bar, fill: op_colour(op),
         onmouseenter: event => show_tooltip(tip(), event.clientX, event.clientY), onmouseleave: hide_tooltip,
         onclick: () => select(one.index)}));
-      if (length > 7 * op.length + 8)
+      if (length > text_width(op) + 8)
         root.append(svg("text", {class: "segment-label", x: x + 5, y: y + 14}, op));
       x += length;
     }

@@ -4,6 +4,15 @@
 const short_columns = ["time_median_s", "flops", "flops_per_s", "bytes_per_s", "items_per_s", "intensity", "bound",
   "roof_fraction", "memory_bound_time_share", "attention_time_share", "stability", "status"];
 
+// Heads for people; the name in the files stands in the tooltip.
+const heads_of_columns = {time_median_s: "time", flops: "work", flops_per_s: "rate", bytes: "traffic",
+  bytes_per_s: "bandwidth", items_per_s: "throughput", roof_fraction: "of roof", roof_time_s: "least time",
+  memory_bound_time_share: "memory bound", attention_time_share: "in attention", stability: "stability",
+  time_ci_low_s: "interval from", time_ci_high_s: "interval to", time_mad_s: "time MAD", cpu_clock_hz: "clock"};
+function head_of(column) {
+  return heads_of_columns[column.name] || column.name.replace(/_per_s$/, " rate").replace(/_(s|hz)$/, "").replaceAll("_", " ");
+}
+
 function cell_text(column, content) {
   if (content === null || content === undefined) return "-";
   if (column.type === "text" || column.type === "list of texts") return String(content);
@@ -19,13 +28,13 @@ const is_text = column => column.type === "text" || column.type === "list of tex
 function header_cell(column, sorted) {
   const direction = sorted ? (state.descending ? "descending" : "ascending") : null;
   return html("th", {class: is_text(column) ? "text" : null, "aria-sort": direction, scope: "col",
-    title: `${column.definition} Origin: ${column.origin}.${column.formula ? " " + column.formula + "." : ""}`},
+    title: `${column.name}: ${column.definition} Origin: ${column.origin}.${column.formula ? " " + column.formula + "." : ""}`},
     html("button", {type: "button", onclick: () => {
       state.descending = state.sort === column.name ? !state.descending : !is_text(column);
       state.sort = column.name;
       state.page = 0;
       render();
-    }}, column.name + (sorted ? (state.descending ? " ↓" : " ↑") : "")),
+    }}, head_of(column) + (sorted ? (state.descending ? " ↓" : " ↑") : "")),
     html("small", {}, column.unit && column.unit !== "1" ? column.unit : "\u00a0"));
 }
 
@@ -55,9 +64,13 @@ function draw_cases() {
   const head = html("tr", {}, header_cell(name_column, state.sort === "case"),
     ...columns.map(column => header_cell(column, state.sort === column.name)));
   const body = list.slice(state.page * rows_per_page, (state.page + 1) * rows_per_page).map(one => html("tr",
-    {class: "case" + (one.index === state.selected ? " selected" : ""), onclick: () => select(one.index)},
+    {class: "case" + (one.index === state.selected ? " selected" : "") + (is_unsteady(one) ? " unsteady" : ""),
+      onclick: () => select(one.index)},
     html("td", {title: value(one.index, "id")}, one.name),
     ...columns.map(column => {
+      if (column.name === "time_median_s" && is_unsteady(one))
+        return html("td", {title: `${value(one.index, "stability")}: ${value(one.index, "stability_reason") || "see warnings"}`},
+          "\u2248 " + cell_text(column, value(one.index, column.name)));
       const text = column.name === "bound" && one.bound ? one.bound : cell_text(column, value(one.index, column.name));
       return html("td", {class: is_text(column) ? "text" + (text.length > 40 ? " long" : "") : null}, text);
     })));
@@ -70,7 +83,8 @@ function draw_case_controls(count, pages) {
   by_id("cases-controls").replaceChildren(
     html("label", {}, html("input", {type: "checkbox", checked: state.all_columns ? "" : null,
       onchange: event => { state.all_columns = event.target.checked; render(); }}), " all columns"),
-    html("span", {}, `${count} cases`),
+    html("span", {}, `${count} ${count === 1 ? "case" : "cases"}`),
+    ...cases.some(is_unsteady) ? [html("span", {class: "note"}, "\u2248 time not stable")] : [],
     ...pages < 2 ? [] : [
       html("button", {type: "button", disabled: state.page === 0 ? "" : null, onclick: turn(-1)}, "previous"),
       html("span", {}, `page ${state.page + 1} of ${pages}`),
@@ -86,7 +100,7 @@ function draw_selected() {
   const one = cases[state.selected];
   const whole = one.kernels.reduce((sum, kernel) => kernel.time_s === null ? null : sum === null ? null : sum + kernel.time_s, 0);
   const heads = [["scope", "", true], ["op", "", true], ["shape", "", true], ["n", ""], ["kernel", "", true], ["time", "s"],
-    ["share", "%"], ["work", "FLOP"], ["traffic", "B"], ["rate", "FLOP/s"], ["bandwidth", "B/s"], ["intensity", "FLOP/B"],
+    ["of launch time", "%"], ["work", "FLOP"], ["traffic", "B"], ["rate", "FLOP/s"], ["bandwidth", "B/s"], ["intensity", "FLOP/B"],
     ["bound", "", true], ["of roof", "%"]];
   const rows = one.kernels.map(kernel => [kernel.scope, kernel.op, kernel.shape, kernel.count, kernel.impl || "-",
     seconds(kernel.time_s), percent(ratio(kernel.time_s, whole)), si(kernel.flops, "FLOP"), si(kernel.bytes, "B"),
@@ -118,6 +132,10 @@ function draw_once() {
   by_id("constants").append(html("details", {}, html("summary", {}, "The same in all cases"),
     html("dl", {class: "facts"}, ...constants.flatMap(([name, content]) =>
       [html("dt", {}, name), html("dd", {}, String(content))]))));
+  const most = 30, warned = report.warnings;
+  by_id("warnings").replaceChildren(...warned.length === 0 ? [html("p", {class: "hint"}, "None.")] : [html("ul", {},
+    ...warned.slice(0, most).map(text => html("li", {}, text)),
+    warned.length > most ? html("li", {}, `and ${warned.length - most} more, see the column warnings`) : null)]);
   const heads = ["column", "unit", "group", "origin", "definition", "formula"];
   by_id("glossary").append(html("table", {}, html("thead", {}, html("tr", {}, ...heads.map(head => html("th", {class: "text"}, head)))),
     html("tbody", {}, ...report.glossary.map(column => html("tr", {}, ...heads.map((head, at) =>

@@ -119,7 +119,8 @@ std::vector<std::string> roof_plots(const RoofSet& set) {
         fmt::format("(x*{0} < {1} ? x*{0} : {1}) with lines linewidth 1.5 dashtype {2} linecolor rgb '#555555' "
                     "title {3}",
                     exact(level.bytes_per_s), exact(peak->per_s), dash++,
-                    plot_text(fmt::format("{} {}", level.level, si(level.bytes_per_s, "B/s")))));
+                    plot_text(fmt::format("{}{}{} {}", level.level, level.traffic.empty() ? "" : " ", level.traffic,
+                                          si(level.bytes_per_s, "B/s")))));
   }
   out.push_back(fmt::format("{} with lines linewidth 1.5 linecolor rgb '#222222' title {}", exact(peak->per_s),
                             plot_text(fmt::format("{} {}", peak->label, si(peak->per_s, "FLOP/s")))));

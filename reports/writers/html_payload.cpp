@@ -4,6 +4,7 @@
 #include "reports/columns.hpp"
 #include "reports/launch_groups.hpp"
 #include "reports/verdict.hpp"
+#include "reports/warning_groups.hpp"
 
 #include <algorithm>
 #include <array>
@@ -159,16 +160,26 @@ Json roofs_json(const RoofSet& set) {
   Json out = {{"name", name_of(set)}, {"units", Json::array()}, {"levels", Json::array()}};
   add_unit(out["units"], "compute", set.roofs.matrix);
   add_unit(out["units"], "vector", set.roofs.vector);
-  add_unit(out["units"], "transcendental", set.roofs.transcendental);
+  // Exponentials a second are no FLOP/s: they stand among the ceilings, not on this axis.
   for (const MemoryRoof& level : set.roofs.memory) {
-    out["levels"].push_back(
-        {{"level", level.level}, {"bytes_per_s", rounded(level.bytes_per_s)}, {"origin", level.origin}});
+    out["levels"].push_back({{"level", level.level},
+                             {"traffic", level.traffic},
+                             {"bytes_per_s", rounded(level.bytes_per_s)},
+                             {"origin", level.origin}});
   }
   return out;
 }
 
 Json range_json(const Range& range) {
   return Json::array({rounded(range.low), rounded(range.high)});
+}
+
+void add_warnings(Json& out, const std::vector<Record>& records) {
+  const std::vector<std::string> names = short_names(records);
+  out["warnings"] = Json::array();
+  for (const WarningGroup& group : warning_groups(records)) {
+    out["warnings"].push_back(group_text(group, names));
+  }
 }
 
 void add_charts(Json& out, const ResultSet& results) {
@@ -221,6 +232,7 @@ Payload html_payload(const ResultSet& results, const PayloadLimits& limits) {
   add_rows(out.json, results.records, main_only);
   const std::size_t left_out = add_kernels(out.json, results.records, limits.kernel_rows);
   add_charts(out.json, results);
+  add_warnings(out.json, results.records);
   if (main_only) {
     out.trimmed = fmt::format("With {} cases this page holds the main columns only; results.csv has all.",
                               results.records.size());

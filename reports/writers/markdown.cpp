@@ -5,6 +5,7 @@
 #include "reports/host_text.hpp"
 #include "reports/launch_groups.hpp"
 #include "reports/verdict.hpp"
+#include "reports/warning_groups.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -54,14 +55,6 @@ std::string head(const std::vector<std::string>& names, std::size_t left) {
   return row(names) + rule + "\n";
 }
 
-std::string noise(const Record& record) {
-  const auto& measured = *record.measured;
-  if (!measured.time_ci_low_s || !measured.time_ci_high_s) {
-    return std::string(kAbsentText);
-  }
-  return percent(ratio((*measured.time_ci_high_s - *measured.time_ci_low_s) / 2.0, measured.time_median_s));
-}
-
 bool has_result(const Record& record) {
   return record.status == profilers::Status::kOk && record.measured;
 }
@@ -90,7 +83,7 @@ std::string cases_section(const std::vector<Record>& records) {
     const Items items = items_of(record);
     const auto bytes = real(record.totals->bytes_read + record.totals->bytes_written);
     for (std::string text :
-         {seconds(time_s), noise(record), si(flops, "FLOP"), si(ratio(flops, time_s), "FLOP/s"),
+         {seconds(time_s), interval_text(*record.measured), si(flops, "FLOP"), si(ratio(flops, time_s), "FLOP/s"),
           item_rate_text(items, time_s), plain(ratio(flops, bytes)), percent(record.roof.roof_fraction),
           bound_text(record.roof),
           record.measured->stability ? std::string(name_of(*record.measured->stability)) : std::string(kAbsentText)}) {
@@ -126,8 +119,9 @@ std::string slowest_section(const std::vector<Record>& records, const std::vecto
   if (all.empty()) {
     return {};
   }
-  std::string out = "\n## Slowest kernels\n\n" +
-                    head({"case", "scope", "op", "kernel", "bound", "time", "of case", "FLOP/s", "B/s", "of roof"}, 5);
+  std::string out =
+      "\n## Slowest kernels\n\n" +
+      head({"case", "scope", "op", "kernel", "bound", "time", "of launch time", "FLOP/s", "B/s", "of roof"}, 5);
   for (std::size_t i = 0; i < std::min(all.size(), kSlowestKernels); ++i) {
     const LaunchGroup& group = all[i].group;
     out += row({names[all[i].record], group.scope, group.op, group.kernel_impl,
@@ -151,11 +145,9 @@ std::string missing_section(const std::vector<Record>& records, const std::vecto
 std::string warnings_section(const std::vector<Record>& records, const std::vector<std::string>& names) {
   std::string out;
   std::size_t count = 0;
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    for (const std::string& warning : all_warnings(records[i])) {
-      if (++count <= kMostWarnings) {
-        out += fmt::format("- {}: {}\n", escaped(names[i]), escaped(warning));
-      }
+  for (const WarningGroup& group : warning_groups(records)) {
+    if (++count <= kMostWarnings) {
+      out += fmt::format("- {}\n", escaped(group_text(group, names)));
     }
   }
   if (count > kMostWarnings) {

@@ -59,6 +59,7 @@ class FakeProbeRunner final : public profilers::ProbeRunner {
     return spend(static_cast<double>(window_bytes) / rate(kind, threads, bytes_per_thread));
   }
   std::optional<double> cpu_clock_hz() override { return 3e9; }
+  double run_empty_launches(int threads, int launches) override { return spend(1e-6 * threads * launches) / launches; }
 
   std::vector<Peak> peaks;
   std::vector<Level> levels;

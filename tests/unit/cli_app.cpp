@@ -1,10 +1,14 @@
 #include "cli/app.hpp"
 #include "cli/rows.hpp"
 #include "operators/core/error.hpp"
+#include "profilers/machine_file.hpp"
+#include "profilers/machine_json.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/temp_dir.hpp"
 #include "tests/unit/cli_fakes.hpp"
 
 #include <csignal>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 using namespace attnprof;
@@ -107,4 +111,55 @@ TEST_CASE("rows: statuses are counted, and rows that broke are named") {
   cli::name_rows(std::vector<Record>(30, row(Status::kFailed)), false, many);
   CHECK(many.str().find("and 20 more") != std::string::npos);
   CHECK(many.str().find("no case was measured") != std::string::npos);
+}
+
+namespace {
+
+profilers::Machine small_machine(const std::string& fingerprint) {
+  profilers::Machine machine;
+  machine.fingerprint = fingerprint;
+  machine.measured_on = "2026-03-01T12:00:00Z";
+  machine.compute = {{"fma", "f32", "avx2", 1, 100e9, 40e9, 110e9}, {"exp", "f32", "avx2", 1, 2e9, 1.9e9, 2.1e9}};
+  machine.bandwidth = {{"DRAM", "read", 1, 10e9, 9e9, 11e9, 1 << 28},
+                       {"DRAM", "write_nt", 1, 20e9, 19e9, 21e9, 1 << 28}};
+  machine.levels = {{"DRAM", 1, std::nullopt, "curve"}};
+  machine.launch_overheads = {{1, 50e-9}};
+  return machine;
+}
+
+} // namespace
+
+TEST_CASE("machine show: says whose ceilings these are, from when and where, and which are not known well") {
+  Bench bench;
+  bench.seams.files->write("m.json", profilers::machine_to_json(small_machine("0123456789abcdef")).dump());
+  REQUIRE(bench.run({"machine", "show", "--hw", "m.json"}) == 0);
+  CHECK_THAT(bench.out,
+             Catch::Contains("measured on: 2026-03-01T12:00:00Z\nfingerprint: 0123456789abcdef\nfrom: m.json\n"));
+  CHECK_THAT(bench.out, Catch::Contains("40.0 GFLOP/s .. 110 GFLOP/s !") && Catch::Contains("2.00 Gexp/s") &&
+                            Catch::Contains("empty launch: 50.0 ns on 1 thread\n"));
+  CHECK_THAT(bench.out, Catch::Contains("ridge: 10 FLOP/B (f32, 1 threads, DRAM read)"));
+  CHECK_THAT(bench.err, Catch::Contains("1 of 4 ceilings (marked !)") && Catch::Contains("fma f32 avx2 x1"));
+  REQUIRE(bench.run({"machine", "show", "--hw", "h200-sxm"}) == 0);
+  CHECK_THAT(bench.out, Catch::Contains("measured on: -\nfingerprint: -\nfrom: h200-sxm\n"));
+  CHECK(bench.err.empty());
+}
+
+TEST_CASE("cost: another device is priced by stated ceilings only") {
+  Bench bench;
+  const tests::TempDir place;
+  const auto file = place.path() / "machine.json";
+  const std::string fingerprint = profilers::fingerprint(bench.seams.environment());
+  profilers::save_machine(small_machine(fingerprint), file);
+  bench.seams.machine_path = [&](const std::string&) { return file; };
+  REQUIRE(bench.run({"cost", "--variant", "mha"}) == 0);
+  CHECK_THAT(bench.out, Catch::Contains("of the predicted time of mha"));
+  REQUIRE(bench.run({"cost", "--variant", "mha", "--device", "cuda"}) == 0);
+  CHECK_THAT(bench.out, Catch::Contains("is unknown: no ceilings of a cuda device are known here") &&
+                            !Catch::Contains("predicted time") && !Catch::Contains("memory DRAM"));
+  REQUIRE(bench.run({"cost", "--variant", "mha", "--device", "cuda", "--json"}) == 0);
+  CHECK_THAT(bench.out, Catch::Contains("\"predicted\": null"));
+  REQUIRE(bench.run({"cost", "--variant", "mha", "--device", "cuda", "--hw", "h200-sxm"}) == 0);
+  CHECK_THAT(bench.out, Catch::Contains("of the predicted time of mha"));
+  REQUIRE(bench.run({"machine", "show"}) == 0);
+  CHECK_THAT(bench.out, Catch::Contains("file: " + file.string() + "\n"));
 }

@@ -1,4 +1,5 @@
 // Views, masks, counts, parameters and case ids, each against a brute-force second way.
+#include "operators/core/cost.hpp"
 #include "operators/core/fuse_copies.hpp"
 #include "operators/core/plan.hpp"
 #include "operators/exec/fill.hpp"
@@ -125,6 +126,30 @@ TEST_CASE("a case id reads back as the same configuration") {
   CHECK_THROWS_WITH(parse_case_id("variant=mha:seq_lem=5"), Catch::Contains("seq_len"));
   CHECK_THROWS_WITH(parse_case_id("variant=mha:variant=gqa"), Catch::Contains("twice"));
   CHECK_THROWS_WITH(parse_case_id("mha"), Catch::Contains("name=value"));
+}
+
+TEST_CASE("the bytes that a launch reads are told apart by what holds them") {
+  const auto read_by = [](const char* id, const char* leaf) {
+    const Config config = resolve(parse_case_id(id));
+    const Cost cost = cost_of(plan_launches(build(config), config.text("plan")));
+    Bytes sum;
+    for (const LaunchCost& launch : cost.launches) {
+      if (launch.scope.ends_with(leaf)) {
+        sum.read += launch.bytes.read;
+        sum.weights_read += launch.bytes.weights_read;
+        sum.cache_read += launch.bytes.cache_read;
+      }
+    }
+    return sum;
+  };
+  const Bytes q_proj = read_by("variant=mha:dim=64:heads=4:seq_len=5", "q_proj");
+  CHECK(q_proj.weights_read == 64 * 64 * 4);
+  CHECK(q_proj.read == (64 * 64 + 5 * 64) * 4);
+  CHECK(q_proj.cache_read == 0);
+  const Bytes core = read_by("variant=mha:dim=64:heads=4:phase=decode:seq_len=1:past_len=9:plan=fused", "attention");
+  CHECK(core.weights_read == 0);
+  CHECK(core.cache_read == 2 * 10 * 64 * 4); // keys and values of 10 tokens
+  CHECK(core.read == (2 * 10 + 1) * 64 * 4);
 }
 
 TEST_CASE("contradictions are refused with both values") {

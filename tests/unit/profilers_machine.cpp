@@ -88,6 +88,24 @@ TEST_CASE("ceilings of a made-up machine come out as they went in") {
   CHECK(bench.runner.streams > 0);
 }
 
+TEST_CASE("empty launches are timed for each thread count") {
+  Bench bench;
+  Machine machine = bench.measure();
+  REQUIRE(machine.launch_overheads.size() == 2);
+  CHECK(*launch_overhead_s(machine, 1) == Catch::Approx(1e-6));
+  CHECK(*launch_overhead_s(machine, 2) == Catch::Approx(2e-6));
+  machine.launch_overheads.push_back({8, 9e-6});
+  CHECK(*launch_overhead_s(machine, 3) == 9e-6);
+  CHECK_FALSE(launch_overhead_s(machine, 9));
+  CHECK_FALSE(launch_overhead_s(Machine{}, 1));
+}
+
+TEST_CASE("a ceiling that its repetitions often miss is wide") {
+  CHECK(is_wide(69, 100));
+  CHECK_FALSE(is_wide(71, 100));
+  CHECK_FALSE(is_wide(0, 100)); // a data sheet has no repetitions
+}
+
 TEST_CASE("the budget holds, the least rounds are run") {
   for (const double budget_s : {4.0, 12.0}) {
     Bench bench;

@@ -35,6 +35,8 @@ Machine sample_machine() {
   machine.curves = {{1, {{4096, 1e11}, {8192, 1.1e11}}}};
   machine.absent = {{"bf16_dot", "bf16", "avx512", "this processor does not run x86-64-v4"}};
   machine.notes = {"a note"};
+  machine.launch_overheads = {{1, 5e-8}, {2, 3e-6}};
+  machine.measured_on = "2026-03-01T12:00:00Z";
   return machine;
 }
 
@@ -50,6 +52,8 @@ TEST_CASE("a machine survives JSON") {
   CHECK(back.levels == machine.levels);
   CHECK(back.curves == machine.curves);
   CHECK(back.absent == machine.absent);
+  CHECK(back.launch_overheads == machine.launch_overheads);
+  CHECK(back.measured_on == machine.measured_on);
   CHECK(back.environment.caches == machine.environment.caches);
   CHECK(back.environment.core_kinds == machine.environment.core_kinds);
   CHECK(*back.environment.smt == false);
@@ -62,6 +66,16 @@ TEST_CASE("a machine survives JSON") {
   const std::string text = json.dump();
   for (const char* word : {"\"bandwidth\"", "\"f32\"", "\"L2\"", "\"DRAM\"", "\"L1\""})
     CHECK(text.find(word) != std::string::npos);
+}
+
+TEST_CASE("a machine of an earlier program lacks what that one did not measure") {
+  auto json = machine_to_json(sample_machine());
+  json.erase("launch_overheads");
+  json.erase("measured_on");
+  const Machine back = machine_from_json(json);
+  CHECK(back.launch_overheads.empty());
+  CHECK_FALSE(back.measured_on);
+  CHECK(back.bandwidth == sample_machine().bandwidth);
 }
 
 TEST_CASE("malformed machines are refused with what is wrong") {

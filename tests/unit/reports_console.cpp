@@ -24,6 +24,7 @@ profilers::Record ranked(const std::string& variant, std::int64_t macs, double t
   record.measured->time_median_s = time_s;
   record.measured->time_ci_low_s = time_s * 0.99;
   record.measured->time_ci_high_s = time_s * 1.01;
+  record.measured->stability = profilers::Stability::kStable;
   return record;
 }
 
@@ -120,17 +121,48 @@ TEST_CASE("short names leave out what follows from the rest") {
 }
 
 TEST_CASE("the verdict says what bounds what") {
-  CHECK(
-      verdict_sentence(derived(tests::measured_record())) ==
-      "Memory bandwidth bounds 77 % of the time of mha batch=2 seq_len=196 eager (copies); matrix products bound 15 %; "
-      "exponentials bound 8 % (softmax); the case reaches 92.9 % of its roof.");
+  CHECK(verdict_sentence(derived(tests::measured_record())) ==
+        "Memory bandwidth of DRAM bounds 77 % of the launch time of mha batch=2 seq_len=196 eager (copies); matrix "
+        "products bound 15 %; "
+        "exponentials bound 8 % (softmax); the case reaches 92.9 % of its roof.");
   CHECK_THAT(verdict_sentence(derived(tests::counted_record())),
-             StartsWith("Memory bandwidth bounds 77 % of the predicted time of mha"));
+             StartsWith("Memory bandwidth of DRAM bounds 77 % of the predicted time of mha"));
   CHECK_THAT(verdict_sentence(tests::measured_record()), Contains("unknown"));
   profilers::Record failed = tests::counted_record();
   failed.status = profilers::Status::kFailed;
   failed.reason = "std::bad_alloc";
   CHECK(verdict_sentence(failed) == "mha batch=2 seq_len=196 eager is failed: std::bad_alloc");
+}
+
+TEST_CASE("the verdict does not name a bound where no roof explains the time") {
+  profilers::Record record = tests::measured_record();
+  record.launches[2].time_median_s = 5e-3; // a fiftieth of its roof
+  record.measured->time_median_s = 5.03e-3;
+  const profilers::Record slow = derived(record);
+  CHECK(verdict_sentence(slow) ==
+        "No roof explains 99 % of the launch time of mha batch=2 seq_len=196 eager (copies); the case reaches 2.6 % of "
+        "its roof: neither arithmetic nor memory explains its time.");
+  CHECK_THAT(verdict_sentence({slow, slow, derived(tests::measured_record())}),
+             StartsWith("No roof explains most of the launch time of 2 of 3 cases, in launches that reach less than 10 % "
+                        "of theirs; memory bandwidth bounds that of 1 (DRAM 1)."));
+  CHECK_THAT(result_line(slow), Contains("unexplained"));
+}
+
+TEST_CASE("without ceilings for its device the verdict says so") {
+  profilers::Record record = tests::counted_record();
+  record.config.set("device", std::string("cuda"));
+  CHECK(verdict_sentence(record) ==
+        "What bounds mha batch=2 seq_len=196 eager is unknown: no ceilings of a cuda device "
+        "are known here (--hw names some).");
+}
+
+TEST_CASE("intervals print as what they say") {
+  profilers::Record record = tests::measured_record();
+  record.measured->time_ci_high_s = 2.8e-2;
+  CHECK_THAT(result_line(derived(record)), Contains("140 us +->100 %,"));
+  record.measured->time_ci_high_s.reset();
+  CHECK_THAT(result_line(derived(record)), Contains("eager: 140 us, 14.6"));
+  CHECK_THAT(kernel_table(derived(record)), Contains("140 us  3 samples") && !Contains("+-"));
 }
 
 TEST_CASE("several cases: bounds, FLOPs against time, and what is missing") {
@@ -139,11 +171,12 @@ TEST_CASE("several cases: bounds, FLOPs against time, and what is missing") {
   const std::vector<profilers::Record> records = {derived(ranked("mha", 4'000'000, 100e-6)),
                                                   derived(ranked("gqa", 2'000'000, 200e-6)),
                                                   derived(ranked("linear", 1'000'000, 50e-6)), invalid};
-  CHECK(verdict_sentence(records) ==
-        "Memory bandwidth bounds most of the time of 3 of 3 cases. The median case reaches 130 % of its roof. "
-        "Fewer FLOPs took less time in 2 of 3 comparable pairs; "
-        "the clearest exception: gqa needs 50 % of the FLOPs of mha and takes 2.0 times as long. 1 of 4 cases without "
-        "result: 1 invalid.");
+  CHECK(
+      verdict_sentence(records) ==
+      "Memory bandwidth bounds most of the launch time of 3 of 3 cases (DRAM 3). The median case reaches 130 % of its "
+      "roof. Fewer FLOPs took less time in 2 of 3 pairs of equal layout, plan and shape; "
+      "the clearest exception: gqa needs 50 % of the FLOPs of mha and takes 2.0 times as long. 1 of 4 cases without "
+      "result: 1 invalid.");
   CHECK(verdict_sentence(std::vector<profilers::Record>{}) == "There are no cases.");
   CHECK(verdict_sentence({invalid, invalid}) == "2 of 2 cases without result: 2 invalid.");
 }
@@ -158,6 +191,19 @@ TEST_CASE("BUG-198: only like is ranked with like") {
   other.config.set("batch", std::int64_t{16});
   CHECK(flops_against_time({one, other}).pairs == 0);
   other.config.set("batch", std::int64_t{2});
+  for (const char* name : {"layout", "plan", "grid", "dtype", "device"}) {
+    auto unlike = other;
+    unlike.config.set(name, std::string("else"));
+    CHECK(flops_against_time({one, unlike}).pairs == 0);
+  }
+  auto unsteady = other;
+  unsteady.measured->stability = profilers::Stability::kNoisy;
+  CHECK(flops_against_time({one, unsteady}).pairs == 0);
+  CHECK(flops_against_time({one, unsteady}).unsteady == 1);
+  CHECK_THAT(verdict_sentence({derived(one), derived(unsteady)}),
+             Contains("1 of 2 cases is too unsteady to be compared.") && !Contains("Fewer FLOPs"));
+  CHECK_THAT(verdict_sentence({derived(one), derived(other), derived(unsteady)}),
+             Contains("in 0 of 1 pairs of equal layout, plan and shape (1 of 3 cases is too unsteady"));
   other.measured->time_ci_low_s = 90e-6; // overlaps
   CHECK(flops_against_time({one, other}).pairs == 0);
 }

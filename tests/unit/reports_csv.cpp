@@ -82,6 +82,9 @@ TEST_CASE("BUG-172, BUG-178, BUG-199: a row a case, as many fields as the header
     CHECK(row.size() == rows[0].size());
   }
   CHECK(cell(rows, 1, "status") == "ok");
+  CHECK(cell(rows, 1, "schema_version") == std::to_string(kSchemaVersion));
+  CHECK(cell(rows, 3, "schema_version") == std::to_string(kSchemaVersion));
+  CHECK(cell(read_csv(kernels_csv(mixed_records())), 1, "schema_version") == std::to_string(kSchemaVersion));
   CHECK(cell(rows, 1, "flops") == "2050000");
   CHECK(cell(rows, 1, "time_median_s") == "0.00014");
   CHECK(cell(rows, 1, "threads") == "2");

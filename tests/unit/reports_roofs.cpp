@@ -54,6 +54,53 @@ TEST_CASE("ceilings follow dtype, unit and threads") {
   CHECK(two.memory[0].capacity_bytes == 65'536);
 }
 
+TEST_CASE("bandwidth is that of the traffic with the most similar mix of reads and writes") {
+  profilers::Machine machine = two_cores();
+  machine.bandwidth.push_back({"DRAM", "write", 1, 12e9, 0, 0, 0});
+  machine.bandwidth.push_back({"DRAM", "write_nt", 1, 50e9, 0, 0, 0});
+  machine.bandwidth.push_back({"DRAM", "triad", 1, 27e9, 0, 0, 0});
+  const Roofs roofs = roofs_at(machine, "f32", 1);
+  const auto ceiling = [&](double read, double written) { return roofs.memory.back().ceiling_of(read, written); };
+  CHECK(ceiling(100, 0).traffic == "read");
+  CHECK(ceiling(100, 0).bytes_per_s == 28e9);
+  CHECK(ceiling(200, 100).traffic == "triad");
+  CHECK(ceiling(100, 100).traffic == "copy");
+  CHECK(ceiling(10, 100).traffic == "write_nt"); // the faster of two with one mix
+  CHECK(ceiling(100, 0).origin == "measured");
+  CHECK(roofs.memory.back().bytes_per_s == 50e9);
+  const Roofs reading = at_mix(roofs, 90, 10);
+  CHECK(reading.memory.back().bytes_per_s == 28e9);
+  CHECK(reading.memory.back().traffic == "read");
+
+  auto cost = tests::launch_cost("a", "matmul", 10, 0, 0, 50'000'000, 1'000'000, 51'000'000);
+  CHECK(*time_bounds(cost, roofs).memory_s == Catch::Approx(51e6 / 28e9));
+  CHECK(time_bounds(cost, roofs).traffic == "read");
+  cost.bytes.written = 50'000'000;
+  CHECK(*time_bounds(cost, roofs).memory_s == Catch::Approx(100e6 / 30e9));
+  profilers::Record record = tests::counted_record();
+  record.launches = {{cost, "", {}}};
+  tests::add_totals(record);
+  derive(record, roofs);
+  CHECK(record.roof.roof_traffic == "copy");
+}
+
+TEST_CASE("a ceiling of any traffic serves every mix") {
+  tests::FakeFiles files;
+  const Roofs roofs = roofs_at(find_hardware(files, "h200-sxm").machine, "f32", 1);
+  CHECK(roofs.memory.back().ceiling_of(0, 100).bytes_per_s == 4.8e12);
+  CHECK(roofs.memory.back().ceiling_of(100, 0).traffic.empty());
+}
+
+TEST_CASE("the overhead of a launch belongs to the machine that it was measured on") {
+  profilers::Machine machine = two_cores();
+  machine.launch_overheads = {{1, 50e-9}, {2, 3e-6}};
+  CHECK(*roofs_at(machine, "f32", 1).launch_overhead_s == 50e-9);
+  CHECK(*roofs_at(machine, "f32", 2).launch_overhead_s == 3e-6);
+  profilers::Record record = tests::counted_record();
+  record.config.set("device", std::string("cuda"));
+  CHECK_FALSE(roofs_for(machine, record).launch_overhead_s);
+}
+
 TEST_CASE("BUG-094: f32 is never held against a bf16 or tensor peak") {
   CHECK(roofs_at(two_cores(), "f32", 1).matrix->per_s == 100e9);
   CHECK(roofs_at(two_cores(), "bf16", 1).matrix->per_s == 200e9);

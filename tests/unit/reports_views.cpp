@@ -292,12 +292,51 @@ TEST_CASE("the embedded files are those of reports/assets") {
 TEST_CASE("the summary says host, verdict, cases, slowest kernels and failures, and escapes what it prints") {
   const std::string text = summary_markdown(small_results());
   CHECK_THAT(text, Contains("**Host:** Test &lt;CPU&gt; &amp; co, 2 threads usable"));
-  CHECK_THAT(text, Contains("**Verdict:** Memory bandwidth bounds most of the time of 2 of 2 cases."));
+  CHECK_THAT(text, Contains("**Verdict:** Memory bandwidth bounds most of the launch time of 2 of 2 cases (DRAM 2)."));
   CHECK_THAT(text, Contains("| variant | time | ± |"));
   CHECK_THAT(text, Contains("| mha | 140 us | 1.4 % | 2.05 MFLOP | 14.6 GFLOP/s | 2.80 M tokens/s | 0.9404 |"));
   CHECK_THAT(text, Contains("## Slowest kernels") && Contains("| merge | copy |"));
   CHECK_THAT(text, Contains("| failed | threw 'bad &lt;thing&gt;' \\| with a pipe and a second line |"));
   CHECK_THAT(text, Contains("matrix products (fma f32 avx2, 2 threads): 100 GFLOP/s, measured"));
+}
+
+TEST_CASE("exponentials are counted a second, and are no roof of the FLOP axis") {
+  const ResultSet results = small_results();
+  CHECK_THAT(summary_markdown(results), Contains("exponentials (exp f32 avx2, 2 threads): 1.00 Gexp/s, measured"));
+  CHECK_THAT(roofline_gnuplot(results), !Contains("exp f32"));
+  const Json json = parse_json(embedded_json(report_html(results)), "page");
+  REQUIRE(json["roofs"][0]["units"].size() >= 1);
+  for (const Json& unit : json["roofs"][0]["units"]) {
+    CHECK(unit["bound"] != "transcendental");
+  }
+}
+
+TEST_CASE("roofs are drawn for the mix of the cases and name their traffic") {
+  ResultSet results = small_results();
+  for (const int threads : {1, 2}) {
+    results.machine->bandwidth.push_back({"DRAM", "write_nt", threads, 90e9, 0, 0, 0});
+  }
+  CHECK_THAT(summary_markdown(results), Contains("DRAM read: 20.0 GB/s") && !Contains("90.0 GB/s"));
+  CHECK_THAT(roofline_gnuplot(results), Contains("'DRAM read 20.0 GB/s'"));
+}
+
+TEST_CASE("equal warnings stand once, with their cases") {
+  ResultSet results = small_results();
+  results.records = std::vector<profilers::Record>(5, tests::measured_record());
+  for (std::size_t i = 0; i < results.records.size(); ++i) {
+    results.records[i].config.set("seq_len", static_cast<std::int64_t>(i));
+    results.records[i].warnings = {fmt::format("{} of 57 samples are outliers; all are kept", i + 1)};
+  }
+  results.records[4].warnings.emplace_back("the governor is powersave");
+  const std::string text = summary_markdown(results);
+  CHECK_THAT(text,
+             Contains("- 5 cases: 1 of 57 samples are outliers; all are kept; numbers of the first (mha seq_len=0, "
+                      "mha seq_len=1, mha seq_len=2, and 2 more)\n- mha seq_len=4: the governor is powersave\n"));
+  const Json json = parse_json(embedded_json(report_html(results)), "page");
+  CHECK(json["warnings"].size() == 2);
+  results.records.resize(2);
+  results.records[1].warnings = results.records[0].warnings;
+  CHECK_THAT(summary_markdown(results), Contains("- 2 cases: 1 of 57 samples are outliers; all are kept (mha"));
 }
 
 TEST_CASE("JUnit: failures fail, what could not run is skipped, and names are escaped") {
