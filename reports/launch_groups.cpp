@@ -46,7 +46,7 @@ void add_launch(LaunchGroup& group, const profilers::LaunchRecord& launch, const
 std::vector<LaunchGroup> launch_groups(const Record& record) {
   std::vector<LaunchGroup> groups;
   std::map<std::vector<std::string>, std::size_t> positions;
-  std::vector<std::map<std::string, std::size_t>> bounds; // of each group: launches by bound
+  std::vector<std::map<std::string, double>> bounds; // of each group: time by bound
   for (std::size_t i = 0; i < record.launches.size(); ++i) {
     const profilers::LaunchRecord& launch = record.launches[i];
     const profilers::RoofVerdict* roof = i < record.launch_roofs.size() ? &record.launch_roofs[i] : nullptr;
@@ -67,8 +67,9 @@ std::vector<LaunchGroup> launch_groups(const Record& record) {
     LaunchGroup& group = groups[at->second];
     add_launch(group, launch, roof);
     if (roof != nullptr && !roof->bound.empty()) {
-      const std::size_t votes = ++bounds[at->second][roof->bound];
-      const bool leads = group.bound.empty() || votes > bounds[at->second][group.bound] || roof->bound == group.bound;
+      double& time_s = bounds[at->second][roof->bound];
+      time_s += launch.time_median_s.value_or(roof->roof_time_s.value_or(0.0));
+      const bool leads = group.bound.empty() || time_s > bounds[at->second][group.bound] || roof->bound == group.bound;
       if (leads) {
         group.bound = roof->bound;
         group.ambiguous = is_ambiguous(*roof);

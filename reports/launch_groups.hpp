@@ -20,7 +20,7 @@ struct LaunchGroup {
   operators::Count bytes = 0;
   std::optional<double> time_s;
   std::optional<double> roof_time_s;
-  std::string bound; ///< of most launches of the group; empty: unknown
+  std::string bound; ///< of most of the group's time; empty: unknown
   bool ambiguous = false;
   std::string roof_level;
 };

@@ -289,6 +289,21 @@ TEST_CASE("the embedded files are those of reports/assets") {
   CHECK((report_script() == file("charts.js") + file("report.js") + file("tables.js")));
 }
 
+TEST_CASE("the page has heads for people, each for a column that exists") {
+  const std::string script(report_script());
+  const std::size_t begin = script.find("heads_of_columns = {");
+  REQUIRE(begin != std::string::npos);
+  const std::string table = script.substr(begin, script.find('}', begin) - begin);
+  const std::regex entry("([a-z_]+): \"([^\"]+)\"");
+  std::size_t count = 0;
+  for (std::sregex_iterator at(table.begin(), table.end(), entry); at != std::sregex_iterator(); ++at) {
+    CHECK_NOTHROW(case_column((*at)[1].str()));
+    CHECK((*at)[2].str().find('_') == std::string::npos);
+    ++count;
+  }
+  CHECK(count >= 10);
+}
+
 TEST_CASE("the summary says host, verdict, cases, slowest kernels and failures, and escapes what it prints") {
   const std::string text = summary_markdown(small_results());
   CHECK_THAT(text, Contains("**Host:** Test &lt;CPU&gt; &amp; co, 2 threads usable"));
