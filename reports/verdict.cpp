@@ -158,7 +158,8 @@ std::string verdict_sentence(const Record& record) {
   if (record.roof.roof_fraction) {
     out += fmt::format("; the case reaches {} of its roof", percent(record.roof.roof_fraction));
     const bool says_so = shares[0].bound == record.roof.bound;
-    out += record.roof.bound == kUnexplainedBound        ? ": neither arithmetic nor memory explains its time"
+    out += *record.roof.roof_fraction < kUnexplainedFraction && record.roof.bound == kUnexplainedBound
+               ? ": neither arithmetic nor memory explains its time"
            : record.roof.bound == "overhead" && !says_so ? ": launch overhead accounts for most of the rest"
                                                          : "";
   }

@@ -64,7 +64,8 @@ TEST_CASE("lint rule: folder names", "[lint]") {
 }
 
 TEST_CASE("lint rule: machine paths", "[lint]") {
-  const std::string bad = std::string("x\ncd /") + "work/main\n";
+  std::string bad = "x\ncd /";
+  bad += "work/main\n"; // apart, so that this file passes its own rule
   CHECK(check_machine_paths({{"README.md", bad}}).size() == 1);
   CHECK(check_machine_paths({{"README.md", std::string("see /") + "root/notes"}}).size() == 1);
   CHECK(check_machine_paths({{"README.md", "frame" + bad.substr(6) + " net/work /workers /rooted"}}).empty());
