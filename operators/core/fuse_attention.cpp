@@ -23,8 +23,8 @@ namespace {
 
 struct Core {
   std::size_t scores = 0;
-  std::vector<std::size_t> between; ///< element-wise ops from scores to softmax
-  std::size_t softmax = 0;
+  std::vector<std::size_t> between;   ///< element-wise ops from the scores to the weights, without the softmax
+  std::optional<std::size_t> softmax; ///< the op that makes the weights, else they are a squared relu
   std::size_t mix = 0;
 };
 
@@ -33,40 +33,42 @@ bool single_use(const Uses& uses, TensorId tensor) {
          uses.readers[static_cast<std::size_t>(tensor)].size() == 1;
 }
 
-/// Follows the data from a softmax back to its scores and on to its mix.
-std::optional<Core> match_core(const Graph& graph, const Uses& uses, std::size_t softmax) {
+/// Follows the data from a mix back to its scores. Between them stand element-wise ops, and a softmax at most as the
+/// last.
+std::optional<Core> match_core(const Graph& graph, const Uses& uses, std::size_t mix) {
+  const MatMul& product = std::get<MatMul>(graph.ops[mix].primitive);
+  if (product.mask_axes != MatMul::MaskAxes::kRowsInner || !product.epilogue.empty()) {
+    return std::nullopt;
+  }
   Core core;
-  core.softmax = softmax;
-  const Softmax& op = std::get<Softmax>(graph.ops[softmax].primitive);
-  View view = op.x;
+  core.mix = mix;
+  View view = product.a;
   while (true) {
     if (!single_use(uses, view.tensor)) {
       return std::nullopt;
     }
     const std::size_t writer = uses.writers[static_cast<std::size_t>(view.tensor)].front();
-    if (const auto* matmul = std::get_if<MatMul>(&graph.ops[writer].primitive)) {
-      if (matmul->mask_axes != MatMul::MaskAxes::kRowsColumns || matmul->c != view || !matmul->epilogue.empty()) {
+    const Primitive& primitive = graph.ops[writer].primitive;
+    if (const auto* scores = std::get_if<MatMul>(&primitive)) {
+      if (scores->mask_axes != MatMul::MaskAxes::kRowsColumns || scores->c != view || !scores->epilogue.empty()) {
         return std::nullopt;
       }
       core.scores = writer;
-      break;
+      return core;
     }
-    const auto* pointwise = std::get_if<Pointwise>(&graph.ops[writer].primitive);
+    const auto* softmax = std::get_if<Softmax>(&primitive);
+    if (softmax != nullptr && softmax->y == view && !core.softmax && core.between.empty()) {
+      core.softmax = writer;
+      view = softmax->x;
+      continue;
+    }
+    const auto* pointwise = std::get_if<Pointwise>(&primitive);
     if (pointwise == nullptr || pointwise->y != view) {
       return std::nullopt;
     }
     core.between.insert(core.between.begin(), writer);
     view = pointwise->x;
   }
-  if (!single_use(uses, op.y.tensor)) {
-    return std::nullopt;
-  }
-  core.mix = uses.readers[static_cast<std::size_t>(op.y.tensor)].front();
-  const auto* mix = std::get_if<MatMul>(&graph.ops[core.mix].primitive);
-  if (mix == nullptr || mix->a != op.y || mix->mask_axes != MatMul::MaskAxes::kRowsInner || !mix->epilogue.empty()) {
-    return std::nullopt;
-  }
-  return core;
 }
 
 /// [batch, kv_heads, group, tokens, width] from [batch, tokens, width] or [batch, heads, tokens, width].
@@ -85,6 +87,43 @@ std::optional<View> as_keys(const View& view) {
   return view.rank() == 3 ? view.broadcast(1, 1) : view;
 }
 
+Steps steps_between(const Graph& graph, const Core& core) {
+  Steps out;
+  for (const std::size_t i : core.between) {
+    const Steps& steps = std::get<Pointwise>(graph.ops[i].primitive).steps;
+    out.insert(out.end(), steps.begin(), steps.end());
+  }
+  return out;
+}
+
+/// softmax(scale * scores + bias, masked): false where the steps are others.
+bool take_softmax_steps(const Steps& steps, Attention& out) {
+  bool scaled = false;
+  for (const Step& step : steps) {
+    if (step.fn == StepFn::kScale && !scaled && !out.bias) {
+      out.scale = step.value;
+      scaled = true;
+    } else if (step.fn == StepFn::kAdd && scaled && !out.bias) {
+      out.bias = as_queries(*step.operand);
+    } else if (!(step.fn == StepFn::kMaskFill && step.mask == out.mask)) {
+      return false;
+    }
+  }
+  return scaled;
+}
+
+/// relu(scores)² * scale, masked to zero: false where the steps are others, or leave entries that the mask drops.
+bool take_squared_relu_steps(const Steps& steps, Attention& out) {
+  const std::size_t masks = out.mask.any() ? 1 : 0;
+  if (steps.size() != 3 + masks || steps[0].fn != StepFn::kRelu || steps[1].fn != StepFn::kSquare ||
+      steps[2].fn != StepFn::kScale) {
+    return false;
+  }
+  out.weights = Attention::Weights::kSquaredRelu;
+  out.scale = steps[2].value;
+  return masks == 0 || (steps[3].fn == StepFn::kMaskZero && steps[3].mask == out.mask);
+}
+
 std::optional<Attention> attention_of(const Graph& graph, const Core& core) {
   const MatMul& scores = std::get<MatMul>(graph.ops[core.scores].primitive);
   const MatMul& mix = std::get<MatMul>(graph.ops[core.mix].primitive);
@@ -101,20 +140,9 @@ std::optional<Attention> attention_of(const Graph& graph, const Core& core) {
   out.mask = scores.mask;
   out.useful_pairs = scores.useful_entries;
   out.tiles = attention_tiles(out.q.dims[3], out.k.dims[2], out.q.dims[4], out.v.dims[3]);
-  bool scaled = false;
-  for (const std::size_t i : core.between) {
-    for (const Step& step : std::get<Pointwise>(graph.ops[i].primitive).steps) {
-      if (step.fn == StepFn::kScale && !scaled && !out.bias) {
-        out.scale = step.value;
-        scaled = true;
-      } else if (step.fn == StepFn::kAdd && scaled && !out.bias) {
-        out.bias = as_queries(*step.operand);
-      } else if (!(step.fn == StepFn::kMaskFill && step.mask == out.mask)) {
-        return std::nullopt;
-      }
-    }
-  }
-  return scaled ? std::optional(out) : std::nullopt;
+  const Steps steps = steps_between(graph, core);
+  const bool taken = core.softmax ? take_softmax_steps(steps, out) : take_squared_relu_steps(steps, out);
+  return taken ? std::optional(out) : std::nullopt;
 }
 
 } // namespace
@@ -123,7 +151,7 @@ void fuse_attention_cores(Graph& graph) {
   const Uses uses = uses_of(graph);
   std::vector<bool> erase(graph.ops.size(), false);
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    if (!std::holds_alternative<Softmax>(graph.ops[i].primitive)) {
+    if (!std::holds_alternative<MatMul>(graph.ops[i].primitive)) {
       continue;
     }
     const std::optional<Core> core = match_core(graph, uses, i);
@@ -132,9 +160,12 @@ void fuse_attention_cores(Graph& graph) {
       continue;
     }
     const std::string& scope = graph.ops[core->scores].scope;
-    erase[core->scores] = erase[core->softmax] = true;
+    erase[core->scores] = true;
     for (const std::size_t between : core->between) {
       erase[between] = true;
+    }
+    if (core->softmax) {
+      erase[*core->softmax] = true;
     }
     graph.ops[core->mix] = {scope.substr(0, scope.rfind('/') + 1) + "attention", *attention};
   }

@@ -3,7 +3,8 @@
 
 namespace attnprof::operators {
 
-/// Replaces each chain scores -> (scale, bias, mask) -> softmax -> mix by one Attention op in scope ".../attention".
+/// Replaces each chain scores -> (scale, bias, mask) -> softmax -> mix, or scores -> relu -> square -> scale (-> mask)
+/// -> mix, by one Attention op in scope ".../attention".
 void fuse_attention_cores(Graph& graph);
 
 } // namespace attnprof::operators

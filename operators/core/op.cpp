@@ -45,8 +45,9 @@ std::string shape_of(const Primitive& primitive) {
       Overloaded{
           [](const MatMul& op) { return shape_of_matmul(op); },
           [](const Attention& op) {
-            return fmt::format("b{} kv_heads{} group{} q{} k{} qk_dim{} v_dim{}", op.q.dims[0], op.q.dims[1],
-                               op.q.dims[2], op.q.dims[3], op.k.dims[2], op.k.dims[3], op.v.dims[3]);
+            return fmt::format("b{} kv_heads{} group{} q{} k{} qk_dim{} v_dim{}{}", op.q.dims[0], op.q.dims[1],
+                               op.q.dims[2], op.q.dims[3], op.k.dims[2], op.k.dims[3], op.v.dims[3],
+                               op.weights == Attention::Weights::kSquaredRelu ? " relu2" : "");
           },
           [](const Conv2d& op) { return fmt::format("{} kernel{} groups{}", op.y.shape(), op.w.dims[1], op.groups); },
           [](const DepthwiseConv2d& op) { return fmt::format("{} kernel{}", op.y.shape(), op.w.dims.back()); },

@@ -77,18 +77,22 @@ struct Softmax {
   View x, y;
 };
 
-/// The fused attention core: y = softmax(scale * q k^T + bias, masked) v, tile by tile with a running maximum and sum
-/// (online softmax, Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1). Nothing of size n_q * n_k is stored.
+/// The fused attention core, tile by tile; nothing of size n_q * n_k is stored. With softmax weights
+/// y = softmax(scale * q k^T + bias, masked) v with a running maximum and sum (online softmax, Milakov and Gimelshein
+/// 2018; Dao et al. 2022, algorithm 1). With squared-relu weights y = scale * (relu(q k^T)^2, masked to zero) v (Hua et
+/// al. 2022, eq. 4): tiles only add up.
 /// q, y: [batch, kv_heads, group, n_q, qk_dim | v_dim]; k, v: [batch, kv_heads, n_k, qk_dim | v_dim];
 /// bias: [batch, kv_heads, group, n_q, n_k]. Key tiles that the mask empties are skipped.
 struct Attention {
   static constexpr std::string_view kName = "attention";
+  enum class Weights { kSoftmax, kSquaredRelu };
   View q, k, v, y;
   double scale = 1.0;
   Mask mask;
   Tiles tiles;
-  std::optional<View> bias;
+  std::optional<View> bias;                 ///< of softmax weights
   std::optional<std::int64_t> useful_pairs; ///< real (query, key) pairs over the whole batch, where there is padding
+  Weights weights = Weights::kSoftmax;
 };
 
 /// y = steps(x), element by element, in one pass.

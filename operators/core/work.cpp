@@ -44,9 +44,10 @@ Work work(const Softmax& op) {
   return {0, 0, entries * 5, entries};
 }
 
-/// Per visited pair: scale, (bias), max, subtract, exp, sum. Per query row and visited key tile after the first: the
-/// correction exp(old - new) and its use on the running sum and on the v_dim accumulators. Per row at the end: the
-/// reciprocal of the sum and v_dim products.
+/// Softmax weights, per visited pair: scale, (bias), max, subtract, exp, sum. Per query row and visited key tile after
+/// the first: the correction exp(old - new) and its use on the running sum and on the v_dim accumulators. Per row at
+/// the end: the reciprocal of the sum and v_dim products. Squared-relu weights, per visited pair: max, square. Per row
+/// at the end: v_dim products with the scale.
 Work work(const Attention& op) {
   const std::int64_t n_q = op.q.dims[3];
   const std::int64_t n_k = op.k.dims[2];
@@ -70,6 +71,10 @@ Work work(const Attention& op) {
   out.macs = batch * pairs * (Count(qk_dim) + v_dim);
   const Count useful_pairs = op.useful_pairs ? Count(*op.useful_pairs) : batch * attended_pairs(op.mask, n_q, n_k);
   out.useful_macs = useful_pairs * (Count(qk_dim) + v_dim);
+  if (op.weights == Attention::Weights::kSquaredRelu) {
+    out.vector_flops = batch * (pairs * 2 + finished_rows * v_dim);
+    return out;
+  }
   out.vector_flops =
       batch * (pairs * (op.bias ? 6 : 5) + corrected_rows * (Count(v_dim) + 3) + finished_rows * (Count(v_dim) + 1));
   out.transcendentals = batch * (pairs + corrected_rows);

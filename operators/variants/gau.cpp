@@ -35,7 +35,8 @@ VariantDescriptor describe_variant_gau() {
   out.resolve = resolve_gated_unit;
   out.build = build;
   out.samples = {"batch=2:seq_len=5:dim=6:qk_dim=3", "seq_len=6:dim=4:qk_dim=2:expansion=1.5:scaling=n2:causal=true",
-                 "seq_len=70:dim=4:qk_dim=2:weights=softmax:causal=true"};
+                 "seq_len=70:dim=4:qk_dim=2:weights=softmax:causal=true",
+                 "seq_len=260:dim=2:qk_dim=1:expansion=1:causal=true"};
   return out;
 }
 

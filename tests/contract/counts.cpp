@@ -98,3 +98,25 @@ TEST_CASE("the fused plan needs no more launches and no more bytes than the eage
     CHECK(fused.compulsory_bytes == eager.compulsory_bytes);
   }
 }
+
+TEST_CASE("the fused plan stores no matrix of scores, whatever makes the weights") {
+  for (const char* id : {"variant=mha:seq_len=512:dim=16:heads=1", "variant=gau:seq_len=512:dim=16:qk_dim=8",
+                         "variant=gau:seq_len=512:dim=16:qk_dim=8:causal=true:scaling=n2",
+                         "variant=gau:seq_len=512:dim=16:qk_dim=8:weights=softmax",
+                         "variant=flash:seq_len=512:dim=16:qk_dim=8:chunk=512:causal=true"}) {
+    INFO(id);
+    const Config config = resolve(parse_case_id(id));
+    const Graph eager = build(config);
+    const Graph fused = plan_launches(eager, "fused");
+    CHECK(cost_of(eager).totals.peak_activation_bytes >= 512 * 512 * 4);
+    CHECK(cost_of(fused).totals.peak_activation_bytes < 512 * 512 * 4);
+    std::vector<std::string> cores;
+    for (const Op& op : fused.ops) {
+      if (std::holds_alternative<Attention>(op.primitive)) {
+        cores.push_back(op.scope);
+      }
+    }
+    REQUIRE(cores.size() == 1);
+    CHECK(cores.front().ends_with("/attention"));
+  }
+}

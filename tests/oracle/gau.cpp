@@ -6,7 +6,8 @@ using namespace attnprof::testing;
 TEST_CASE("gau equals plain loops for each scaling, causal and not") {
   for (const char* id :
        {"variant=gau:batch=2:seq_len=5:dim=6:qk_dim=3", "variant=gau:seq_len=6:dim=4:qk_dim=2:scaling=n2:causal=true",
-        "variant=gau:seq_len=6:dim=4:qk_dim=2:expansion=1.5:causal=true"}) {
+        "variant=gau:seq_len=6:dim=4:qk_dim=2:expansion=1.5:causal=true",
+        "variant=gau:seq_len=270:dim=2:qk_dim=2:expansion=1:causal=true"}) {
     check_gated_unit(id, [](const Case& run, const GatedParts& p) {
       const double n = static_cast<double>(p.z.rows);
       const double s = static_cast<double>(p.z.columns);

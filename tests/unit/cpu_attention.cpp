@@ -11,6 +11,7 @@ struct Case {
   Tiles tiles;
   bool bias;
   double scale;
+  Attention::Weights weights = Attention::Weights::kSoftmax;
 };
 
 Graph attention_graph(DType dtype, const Case& c, bool strided) {
@@ -30,6 +31,7 @@ Graph attention_graph(DType dtype, const Case& c, bool strided) {
   op.scale = c.scale;
   op.mask = c.mask;
   op.tiles = c.tiles;
+  op.weights = c.weights;
   if (c.bias) {
     op.bias =
         builder.input("bias", {c.kv_heads * c.group, c.n_q, c.n_k}).split(0, c.kv_heads, c.group).broadcast(0, c.batch);
@@ -39,6 +41,8 @@ Graph attention_graph(DType dtype, const Case& c, bool strided) {
   graph.ops.push_back({"attention", op});
   return graph;
 }
+
+constexpr auto kSquares = Attention::Weights::kSquaredRelu;
 
 const std::vector<Case> kCases{
     {1, 1, 1, 1, 1, 1, 1, {}, {1, 1}, false, 1.0},
@@ -56,6 +60,13 @@ const std::vector<Case> kCases{
     {1, 2, 1, 5, 3, 16, 8, {true, 0}, {8, 128}, false, 0.3},
     {1, 1, 1, 1, 5, 8, 8, {true, 2}, {8, 128}, false, 0.3},
     {3, 1, 2, 3, 41, 17, 19, {}, {3, 8}, true, -0.4},
+    // Squared-relu weights, tiled and few rows; rows before the first key stay zero.
+    {2, 1, 1, 196, 196, 64, 40, {}, {64, 128}, false, 1.0 / 196, kSquares},
+    {2, 1, 1, 130, 130, 24, 33, {true, 0}, {64, 64}, false, 0.01, kSquares},
+    {1, 2, 1, 70, 33, 16, 16, {true, 0}, {8, 16}, false, 0.02, kSquares},
+    {1, 2, 2, 90, 90, 20, 12, {true, 17}, {16, 32}, false, -0.02, kSquares},
+    {1, 1, 1, 1, 1000, 32, 48, {}, {1, 128}, false, 0.001, kSquares},
+    {2, 1, 2, 3, 300, 24, 20, {true, 0}, {2, 64}, false, 0.004, kSquares},
 };
 
 } // namespace

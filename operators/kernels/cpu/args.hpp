@@ -88,6 +88,7 @@ struct AttentionArgs {
   std::int64_t group = 0, n_q = 0, n_k = 0, qk_dim = 0, v_dim = 0;
   Operand q, k, v, y, bias; ///< row: query (q, y, bias) or key (k, v); column: width or key (bias)
   float scale = 1.0F;
+  bool squared_relu = false; ///< weights relu(q k)^2 * scale instead of the softmax's; no bias then
   std::int64_t tile_queries = 0, tile_keys = 0;
   const RowRange* row_keys = nullptr;        ///< [n_q] keys each query attends to
   const RowRange* tile_ranges = nullptr;     ///< [tiles of queries] keys each tile visits
@@ -119,10 +120,10 @@ struct DepthwiseArgs {
 struct ConvArgs {
   std::int64_t batch = 0, height = 0, width = 0, out_height = 0, out_width = 0, out_channels = 0;
   std::int64_t kernel_h = 0, kernel_w = 0, stride = 1, pad = 0;
-  std::int64_t groups = 1, group_channels = 0; ///< input channels of a group
+  std::int64_t groups = 1, group_channels = 0;     ///< input channels of a group
   std::int64_t x_stride[4] = {}, y_stride[4] = {}; ///< batch, row, column, channel
-  Operand x, w, y; ///< w: [out_channels][kernel_h * kernel_w][group_channels], dense
-  StepList steps;  ///< operands: outer = batch, output row; row = output column; column = channel
+  Operand x, w, y;                                 ///< w: [out_channels][kernel_h * kernel_w][group_channels], dense
+  StepList steps; ///< operands: outer = batch, output row; row = output column; column = channel
   std::byte* scratch = nullptr;
   std::int64_t scratch_stride = 0; ///< bytes between shares
   std::int64_t out_at = 0;         ///< where a share keeps its rows of y, from the start of its scratch in bytes

@@ -23,7 +23,8 @@ class AttentionKernel final : public CpuKernel {
       plan_tiles(op);
     }
     plan_scratch();
-    impl_ = fmt::format("own {} {}", decode_ ? "decode attention" : "flash attention", context.table.isa);
+    const char* weights = args_.squared_relu ? "relu2 " : "";
+    impl_ = fmt::format("own {}{} {}", weights, decode_ ? "decode attention" : "flash attention", context.table.isa);
   }
 
   [[nodiscard]] std::string impl() const override { return impl_; }
@@ -50,6 +51,7 @@ class AttentionKernel final : public CpuKernel {
     args_.qk_dim = op.q.dims[4];
     args_.v_dim = op.v.dims[3];
     args_.scale = static_cast<float>(op.scale);
+    args_.squared_relu = op.weights == Attention::Weights::kSquaredRelu;
     connect(context, args_.q, op.q);
     connect(context, args_.y, op.y);
     connect(context, args_.k, op.k);

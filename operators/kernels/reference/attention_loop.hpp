@@ -3,7 +3,8 @@
 
 namespace attnprof::operators::reference {
 
-/// The online softmax of one tile of query rows (Dao et al. 2022, algorithm 1), as costed by work_of(Attention).
+/// One tile of query rows, as costed by work_of(Attention): the online softmax (Dao et al. 2022, algorithm 1), or the
+/// plain sum of squared-relu weights.
 template <class Memory>
 class AttentionTile {
  public:
@@ -21,7 +22,11 @@ class AttentionTile {
     for (std::int64_t begin = keys.begin; begin < keys.end; begin += op_.tiles.keys) {
       const std::int64_t count = std::min(op_.tiles.keys, keys.end - begin);
       for (std::int64_t r = 0; r < rows_; ++r) {
-        visit(r, begin, count, begin == keys.begin);
+        if (squares_) {
+          add_squares(r, begin, count);
+        } else {
+          visit(r, begin, count, begin == keys.begin);
+        }
       }
     }
     finish(keys.begin != keys.end);
@@ -40,18 +45,42 @@ class AttentionTile {
     mixed_.assign(static_cast<std::size_t>(rows_ * v_dim_), S(0.0));
   }
 
-  S score(std::int64_t r, std::int64_t key) {
+  S dot(std::int64_t r, std::int64_t key) {
     S sum(0.0);
     for (std::int64_t d = 0; d < op_.q.dims[4]; ++d) {
       sum = mul_add(queries_[static_cast<std::size_t>(r * op_.q.dims[4] + d)],
                     memory_.load(op_.k.tensor, at_[1] + key * op_.k.strides[2] + d * op_.k.strides[3]), sum);
     }
-    sum = sum * S(op_.scale);
+    return sum;
+  }
+
+  [[nodiscard]] bool attends(std::int64_t r, std::int64_t key) const {
+    return op_.mask.attends(first_row_ + r, key, op_.q.dims[3], op_.k.dims[2]);
+  }
+
+  S score(std::int64_t r, std::int64_t key) {
+    S sum = dot(r, key) * S(op_.scale);
     if (op_.bias) {
       sum = sum + memory_.load(op_.bias->tensor,
                                bias_ + (first_row_ + r) * op_.bias->strides[3] + key * op_.bias->strides[4]);
     }
-    return op_.mask.attends(first_row_ + r, key, op_.q.dims[3], op_.k.dims[2]) ? sum : with_value(sum, kMinusInfinity);
+    return attends(r, key) ? sum : with_value(sum, kMinusInfinity);
+  }
+
+  void add_values(std::int64_t r, std::int64_t key, const S& weight) {
+    for (std::int64_t d = 0; d < v_dim_; ++d) {
+      S& mixed = mixed_[static_cast<std::size_t>(r * v_dim_ + d)];
+      mixed =
+          mul_add(weight, memory_.load(op_.v.tensor, at_[2] + key * op_.v.strides[2] + d * op_.v.strides[3]), mixed);
+    }
+  }
+
+  void add_squares(std::int64_t r, std::int64_t begin, std::int64_t count) {
+    for (std::int64_t key = begin; key < begin + count; ++key) {
+      const S positive = maximum(dot(r, key), S(0.0));
+      const S weight = positive * positive;
+      add_values(r, key, attends(r, key) ? weight : with_value(weight, 0.0));
+    }
   }
 
   void visit(std::int64_t r, std::int64_t begin, std::int64_t count, bool first) {
@@ -75,19 +104,14 @@ class AttentionTile {
     for (std::int64_t j = 0; j < count; ++j) {
       const S weight = exp_of(scores[static_cast<std::size_t>(j)] - shift);
       sum_[row] = sum_[row] + weight;
-      for (std::int64_t d = 0; d < v_dim_; ++d) {
-        S& mixed = mixed_[static_cast<std::size_t>(r * v_dim_ + d)];
-        mixed = mul_add(
-            weight, memory_.load(op_.v.tensor, at_[2] + (begin + j) * op_.v.strides[2] + d * op_.v.strides[3]), mixed);
-      }
+      add_values(r, begin + j, weight);
     }
   }
 
   /// Rows that attend to nothing are zero.
   void finish(bool visited) {
     for (std::int64_t r = 0; r < rows_; ++r) {
-      const S& sum = sum_[static_cast<std::size_t>(r)];
-      const S factor = visited ? S(1.0) / (value_of(sum) == 0.0 ? with_value(sum, 1.0) : sum) : S(0.0);
+      const S factor = visited ? factor_of(sum_[static_cast<std::size_t>(r)]) : S(0.0);
       for (std::int64_t d = 0; d < v_dim_; ++d) {
         const S& mixed = mixed_[static_cast<std::size_t>(r * v_dim_ + d)];
         memory_.store(op_.y.tensor, at_[3] + (first_row_ + r) * op_.y.strides[3] + d * op_.y.strides[4],
@@ -96,7 +120,12 @@ class AttentionTile {
     }
   }
 
+  S factor_of(const S& sum) {
+    return squares_ ? S(op_.scale) : S(1.0) / (value_of(sum) == 0.0 ? with_value(sum, 1.0) : sum);
+  }
+
   const Attention& op_;
+  bool squares_ = op_.weights == Attention::Weights::kSquaredRelu;
   Memory& memory_;
   std::array<std::int64_t, 4> at_;
   std::int64_t bias_;

@@ -66,10 +66,14 @@ class TiledCore {
                     least(kTileColumns, count - j));
     }
     for (Index i = 0; i < rows; ++i) {
-      const RowRange keep = args_.row_keys[first_row + i];
-      const float correction =
-          weigh_row(state_[i], scores_ + i * tile_width_, count, {keep.begin - key, keep.end - key}, args_.scale,
-                    bias_of(position, first_row + i, key, count));
+      const RowRange whole = args_.row_keys[first_row + i];
+      const RowRange keep{whole.begin - key, whole.end - key};
+      if (args_.squared_relu) {
+        square_row(scores_ + i * tile_width_, count, keep);
+        continue;
+      }
+      const float correction = weigh_row(state_[i], scores_ + i * tile_width_, count, keep, args_.scale,
+                                         bias_of(position, first_row + i, key, count));
       if (!first && correction != 1.0F) {
         scale_row(sums_ + i * v_width_, args_.v_dim, correction);
       }
@@ -96,7 +100,7 @@ class TiledCore {
       std::byte* target = element_to_write(args_.y, to + i * args_.y.row);
       float* sums = sums_ + i * v_width_;
       float* y = row_to_write(args_.y, target, sums);
-      const Vec factor = broadcast(normaliser(state_[i]));
+      const Vec factor = broadcast(final_factor(args_, state_[i]));
       map_row(sums, y, args_.v_dim, [&](Vec v) { return nothing_visited ? zero() : v * factor; });
       write_row(args_.y, y, args_.v_dim, target);
     }

@@ -70,7 +70,7 @@ class DecodeCore {
       std::byte* target = element_to_write(args_.y, offset(args_.y, r));
       float* sums = from.sums + r * args_.v_dim;
       float* y = row_to_write(args_.y, target, sums);
-      const Vec factor = broadcast(normaliser(from.state[r]));
+      const Vec factor = broadcast(final_factor(args_, from.state[r]));
       map_row(sums, y, args_.v_dim, [&](Vec v) { return v * factor; });
       write_row(args_.y, y, args_.v_dim, target);
     }
@@ -94,14 +94,18 @@ class DecodeCore {
       score(k + j * args_.k.row * (args_.k.bf16 ? 2 : 4), j, least(kNearKeys, count - j));
     }
     for (Index r = 0; r < rows_; ++r) {
-      const RowRange keep = args_.row_keys[r % args_.n_q];
+      const RowRange whole = args_.row_keys[r % args_.n_q];
+      const RowRange keep{whole.begin - key, whole.end - key};
+      if (args_.squared_relu) {
+        square_row(scores_ + r * tile_width_, count, keep);
+        continue;
+      }
       const float* bias = nullptr;
       if (args_.bias.address != nullptr) {
         const std::byte* from = element(args_.bias, offset(args_.bias, r) + key * args_.bias.column);
         bias = read_row(args_.bias, from, count, bias_row_);
       }
-      const float correction =
-          weigh_row(state_[r], scores_ + r * tile_width_, count, {keep.begin - key, keep.end - key}, args_.scale, bias);
+      const float correction = weigh_row(state_[r], scores_ + r * tile_width_, count, keep, args_.scale, bias);
       if (!first && correction != 1.0F) {
         scale_row(sums_ + r * args_.v_dim, args_.v_dim, correction);
       }

@@ -1,7 +1,8 @@
 #pragma once
 #include "operators/kernels/cpu/isa/rows.hpp"
 
-// The online softmax shared by the tiled and the decoding core (Milakov and Gimelshein 2018).
+// The weights of a row of scores, shared by the tiled and the decoding core: the online softmax (Milakov and Gimelshein
+// 2018) or the squared relu (Hua et al. 2022).
 namespace attnprof::operators::ATTNPROF_ISA {
 
 /// Running maximum and sum of one query row.
@@ -60,9 +61,8 @@ ATTNPROF_INLINE float exp_one(float x) {
   return exp_nonpositive(broadcast(x))[0];
 }
 
-/// Turns the scores of a row into weights relative to the running maximum; `keep` are its attended columns, the others
-/// become 0. Returns the factor by which everything summed so far must be corrected.
-static inline float weigh_row(RowState& state, float* s, Index n, RowRange keep, float scale, const float* bias) {
+/// The attended part of a row of n scores; the others become 0.
+static inline Range keep_attended(float* s, Index n, RowRange keep) {
   const Index begin = least(most(keep.begin, 0), n);
   const Index end = least(most(keep.end, begin), n);
   for (Index i = 0; i < begin; ++i) {
@@ -71,6 +71,22 @@ static inline float weigh_row(RowState& state, float* s, Index n, RowRange keep,
   for (Index i = end; i < n; ++i) {
     s[i] = 0.0F;
   }
+  return {begin, end};
+}
+
+/// Turns the scores of a row into relu(s)^2. Nothing summed so far must be corrected, and the scale is left to the end.
+static inline void square_row(float* s, Index n, RowRange keep) {
+  const Range part = keep_attended(s, n, keep);
+  map_row(s + part.begin, s + part.begin, part.end - part.begin, [](Vec v) {
+    const Vec positive = max(zero(), v); // NaN passes, as in the relu of the eager plan
+    return positive * positive;
+  });
+}
+
+/// Turns the scores of a row into weights relative to the running maximum; `keep` are its attended columns, the others
+/// become 0. Returns the factor by which everything summed so far must be corrected.
+static inline float weigh_row(RowState& state, float* s, Index n, RowRange keep, float scale, const float* bias) {
+  const auto [begin, end] = keep_attended(s, n, keep);
   if (begin == end) {
     return 1.0F;
   }
@@ -99,8 +115,12 @@ static inline void scale_row(float* row, Index n, float factor) {
   map_row(row, row, n, [&](Vec v) { return v * factor; });
 }
 
-/// Divides by the sum; a row that attended to nothing is zero.
-ATTNPROF_INLINE float normaliser(const RowState& state) {
+/// What the sums of a row are multiplied by at the end: the softmax divides by its sum, and a row that attended to
+/// nothing is zero.
+ATTNPROF_INLINE float final_factor(const cpu::AttentionArgs& args, const RowState& state) {
+  if (args.squared_relu) {
+    return args.scale;
+  }
   return state.sum == 0.0F ? 0.0F : 1.0F / state.sum;
 }
 
