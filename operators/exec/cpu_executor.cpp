@@ -22,12 +22,13 @@ struct ProgramPlan {
   WorkspacePlan workspace;
 };
 
-ProgramPlan plan_program(const Graph& launches, const KernelTable& table, int threads) {
+ProgramPlan plan_program(const Graph& launches, const ExecOptions& options) {
+  const KernelTable& table = cpu::select_kernels(options.isa);
   ProgramPlan plan;
-  plan.storage = cpu::plan_storage(launches, table);
+  plan.storage = cpu::plan_storage(launches, table, options.threads, options.products);
   std::int64_t scratch_bytes = 0;
   for (const Op& op : launches.ops) {
-    plan.kernels.push_back(cpu::plan_kernel({launches, plan.storage, table, threads}, op));
+    plan.kernels.push_back(cpu::plan_kernel({launches, plan.storage, table, options.threads, options.products}, op));
     scratch_bytes = std::max(scratch_bytes, plan.kernels.back()->scratch_bytes());
   }
   std::vector<std::int64_t> tensor_bytes;
@@ -159,7 +160,7 @@ class CpuExecutor final : public Executor {
 
   [[nodiscard]] Count memory_bytes(const Graph& launches, const ExecOptions& options) const override {
     require_threads(options);
-    return plan_program(launches, cpu::select_kernels(options.isa), options.threads).workspace.bytes;
+    return plan_program(launches, options).workspace.bytes;
   }
 
   [[nodiscard]] std::unique_ptr<Program> prepare(const Graph& launches, const ExecOptions& options) const override {
@@ -167,8 +168,7 @@ class CpuExecutor final : public Executor {
     if (const std::optional<std::string> reason = unsupported(launches)) {
       throw Error(ErrorKind::kUnsupported, *reason);
     }
-    ProgramPlan plan = plan_program(launches, cpu::select_kernels(options.isa), options.threads);
-    return std::make_unique<CpuProgram>(launches, std::move(plan), options);
+    return std::make_unique<CpuProgram>(launches, plan_program(launches, options), options);
   }
 };
 

@@ -8,20 +8,27 @@
 
 namespace attnprof::operators {
 
+/// Who multiplies matrices: by the rule of what is fastest (kernels/cpu/product_rule.cpp), or always one of the two,
+/// for comparisons. oneDNN then still leaves products to the own kernels that it cannot run as they lie in memory.
+enum class Products { kByRule, kOwn, kOneDnn };
+
 struct ExecOptions {
   int threads = 1;
   std::string isa;        ///< "baseline", "avx2", "avx512"; empty: the widest that this processor has
   std::uint64_t seed = 1; ///< of the random inputs and weights
+  Products products = Products::kByRule;
 };
 
 /// A launch list made ready: buffers allocated, touched and filled, weights packed, kernels chosen. run() allocates
-/// nothing.
+/// nothing of any size: the own kernels nothing at all, a call of oneDNN its list of arguments, about a dozen objects
+/// of less than 1 KiB together.
 class Program {
  public:
   virtual ~Program() = default;
   virtual void run() = 0;
   virtual void run_launch(std::size_t index) = 0;
-  /// One name per launch: library or own kernel, and the instruction set that runs, such as "onednn brgemm avx2".
+  /// One name per launch: library or own kernel, and the instruction set that runs, such as "own gemm avx2 packed" or
+  /// "onednn jit_1x1:avx2" (oneDNN's name of its 1x1 convolution, which multiplies by a weight).
   [[nodiscard]] virtual const std::vector<std::string>& kernel_impls() const = 0;
   /// Writes an input, weight, constant or cache; values in row-major order, rounded to the tensor's dtype.
   virtual void write(TensorId tensor, std::span<const float> values) = 0;
@@ -43,7 +50,8 @@ class Executor {
   [[nodiscard]] virtual std::unique_ptr<Program> prepare(const Graph& launches, const ExecOptions& options) const = 0;
 };
 
-/// oneDNN and own kernels on the CPU, dtypes f32 and bf16.
+/// The CPU, dtypes f32 and bf16: own kernels for each instruction set, and oneDNN for the products that it multiplies
+/// faster: by weights in f32 on AVX2, of any dense factors on AVX-512.
 std::unique_ptr<Executor> make_cpu_executor();
 
 } // namespace attnprof::operators

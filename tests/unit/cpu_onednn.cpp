@@ -1,12 +1,15 @@
+#include "operators/exec/fill.hpp"
 #include "operators/exec/threads.hpp"
 #include "operators/kernels/cpu/onednn_product.hpp"
-#include "tests/support/catch.hpp"
+#include "operators/kernels/cpu/product_rule.hpp"
+#include "tests/unit/cpu_testing.hpp"
 
 #include <cmath>
 #include <vector>
 
 using namespace attnprof::operators;
 using namespace attnprof::operators::cpu;
+using namespace attnprof::tests;
 
 namespace {
 
@@ -114,7 +117,61 @@ TEST_CASE("cpu onednn: what it does not take is left to the own kernels", "[cpu]
   mixed.args.b.bf16 = true;
   CHECK(OneDnnProduct::make(mixed.args, 1, OneDnnProduct::Accept::kAny) == nullptr);
 
-  // Vectors and narrower instruction sets than the processor's.
-  CHECK_FALSE(onednn_takes(select_kernels(""), DType::kF32, 1, 4096, 4096));
-  CHECK_FALSE(onednn_takes(select_kernels("baseline"), DType::kF32, 1024, 1024, 1024));
+  Product gap(1, 64, 64, 64, false); // a convolution's pixels lie side by side
+  gap.args.b_blocks = true;
+  gap.args.a.row = 72;
+  CHECK(OneDnnProduct::make(gap.args, 1, OneDnnProduct::Accept::kAny) == nullptr);
+}
+
+TEST_CASE("cpu onednn: the rule names who multiplies", "[cpu]") {
+  const KernelTable& widest = select_kernels("");
+  const ProductShape block{DType::kF32, 197, 768, 192, true, false};
+  CHECK(product_kind(select_kernels("baseline"), block, 1, Products::kByRule) == ProductKind::kOwn);
+  CHECK(product_kind(widest, block, 1, Products::kOwn) == ProductKind::kOwn);
+  CHECK(product_kind(widest, {DType::kF32, 1, 4096, 4096, true, false}, 1, Products::kByRule) == ProductKind::kOwn);
+  CHECK(product_kind(widest, {DType::kF32, 5, 48, 48, true, false}, 1, Products::kByRule) == ProductKind::kOwn);
+  if (std::string(widest.isa) != "avx2") {
+    return;
+  }
+  const auto by_rule = [&](const ProductShape& shape, int threads) {
+    return product_kind(widest, shape, threads, Products::kByRule);
+  };
+  CHECK(by_rule(block, 1) == ProductKind::kOneDnnConvolution);
+  CHECK(by_rule(block, 8) == ProductKind::kOneDnnConvolution);
+  CHECK(by_rule(block, 16) == ProductKind::kOwn); // fewer rows each than one thread needs
+  CHECK(by_rule({DType::kF32, 4, 768, 768, true, false}, 1) == ProductKind::kOneDnnConvolution);
+  CHECK(by_rule({DType::kF32, 4, 768, 768, true, false}, 2) == ProductKind::kOwn);
+  CHECK(by_rule({DType::kBf16, 197, 768, 192, true, false}, 1) == ProductKind::kOwn);
+  CHECK(by_rule({DType::kF32, 197, 770, 192, true, false}, 1) == ProductKind::kOwn);  // blocks of eight
+  CHECK(by_rule({DType::kF32, 197, 768, 192, false, false}, 1) == ProductKind::kOwn); // scores and mixes of heads
+  CHECK(by_rule({DType::kF32, 197, 768, 192, true, true}, 1) == ProductKind::kOwn);
+}
+
+TEST_CASE("cpu onednn: products by a weight through its 1x1 convolution, with epilogues and several batches", "[cpu]") {
+  struct Shape {
+    std::int64_t batch, m, n, k;
+  };
+  for (const Shape& s : {Shape{1, 197, 192, 64}, Shape{2, 300, 768, 32}, Shape{1, 1, 40, 48}, Shape{3, 7, 64, 40},
+                         Shape{1, 66, 3072, 40}}) {
+    GraphBuilder builder(DType::kF32);
+    const View x = builder.input("x", {s.batch, s.m, s.k});
+    const View bias = builder.weight("bias", {s.n}).broadcast(0, s.m).broadcast(0, s.batch);
+    const View shared = builder.input("position", {s.m, s.n}).broadcast(0, s.batch); // keeps the batches apart
+    View y = builder.matmul("p", x, builder.weight("w", {s.k, s.n}).broadcast(0, s.batch));
+    builder.mark_output(y, "y");
+    Graph graph = builder.take();
+    std::get<MatMul>(graph.ops[0].primitive).epilogue = {
+        {StepFn::kAdd, 0.0, bias, {}}, {StepFn::kGelu, 0.0, {}, {}}, {StepFn::kAdd, 0.0, shared, {}}};
+    for (const int threads : {1, 2, 3}) {
+      INFO(s.batch << "x" << s.m << "x" << s.n << "x" << s.k << " threads " << threads);
+      const CpuSetting setting{"", threads, Products::kOneDnn};
+      CHECK(worst_error(graph, setting) < 4e-6);
+      const auto program = make_cpu_executor()->prepare(graph, {threads, "", 7, Products::kOneDnn});
+      if (std::string(select_kernels("").isa) == "avx2") {
+        CHECK(program->kernel_impls()[0] == "onednn jit_1x1:avx2");
+      }
+      const std::vector<float> weights = program->read(graph.find("w")); // back in row-major order
+      CHECK(weights == fill_values(graph.tensor(graph.find("w")), 7));
+    }
+  }
 }

@@ -15,30 +15,36 @@ using namespace attnprof::tests;
 // brings its own allocator, so there the test counts nothing.
 namespace {
 std::atomic<std::int64_t> allocations{0};
+std::atomic<std::int64_t> large_allocations{0};
+
+void count_allocation(std::size_t size) {
+  ++allocations;
+  large_allocations += size > 1024 ? 1 : 0;
 }
+} // namespace
 extern "C" {
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 [[gnu::visibility("default")]] void* malloc(std::size_t size) {
-  ++allocations;
+  count_allocation(size);
   return __libc_malloc(size);
 }
 [[gnu::visibility("default")]] void* calloc(std::size_t count, std::size_t size) {
-  ++allocations;
+  count_allocation(count * size);
   return __libc_calloc(count, size);
 }
 [[gnu::visibility("default")]] void* realloc(void* memory, std::size_t size) {
-  ++allocations;
+  count_allocation(size);
   return __libc_realloc(memory, size);
 }
 [[gnu::visibility("default")]] void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  ++allocations;
+  count_allocation(size);
   return __libc_memalign(alignment, size);
 }
 [[gnu::visibility("default")]] int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
-  ++allocations;
+  count_allocation(size);
   *out = __libc_memalign(alignment, size);
   return *out == nullptr ? 12 : 0;
 }
@@ -46,7 +52,8 @@ void* __libc_memalign(std::size_t, std::size_t);
 #else
 namespace {
 std::atomic<std::int64_t> allocations{0};
-}
+std::atomic<std::int64_t> large_allocations{0};
+} // namespace
 #endif
 
 namespace {
@@ -78,7 +85,8 @@ Graph every_primitive(DType dtype) {
   graph.ops.push_back(
       {"attention", Attention{heads.broadcast(2, 1), heads, heads, flash, 0.25, Mask{true, 0}, {16, 32}, {}, {}}});
   graph.ops.push_back(
-      {"decode", Attention{heads.broadcast(2, 1).slice(3, 49, 1), heads, heads, decode, 0.25, Mask{}, {16, 32}, {}, {}}});
+      {"decode",
+       Attention{heads.broadcast(2, 1).slice(3, 49, 1), heads, heads, decode, 0.25, Mask{}, {16, 32}, {}, {}}});
   return graph;
 }
 
@@ -96,19 +104,27 @@ TEST_CASE("cpu program: every primitive in sequence equals the reference", "[cpu
   check_everywhere(every_primitive(DType::kBf16), 0.05); // a dozen roundings to eight bits in sequence
 }
 
-TEST_CASE("cpu program: run and run_launch allocate nothing", "[cpu]") {
-  for (const CpuSetting& setting : cpu_settings()) {
+TEST_CASE("cpu program: run and run_launch allocate nothing, and oneDNN only its lists of arguments", "[cpu]") {
+  for (CpuSetting setting : cpu_settings()) {
     for (const DType dtype : {DType::kF32, DType::kBf16}) {
-      const Graph graph = every_primitive(dtype);
-      const auto program = make_cpu_executor()->prepare(graph, {setting.threads, setting.isa, 1});
-      program->run(); // the thread runtime makes its workers at the first region
-      const std::int64_t before = allocations;
-      program->run();
-      for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-        program->run_launch(i);
+      for (const Products products : {Products::kOwn, Products::kByRule}) {
+        const Graph graph = every_primitive(dtype);
+        const auto program = make_cpu_executor()->prepare(graph, {setting.threads, setting.isa, 1, products});
+        program->run(); // the thread runtime makes its workers at the first region
+        const std::int64_t before = allocations;
+        const std::int64_t large_before = large_allocations;
+        program->run();
+        for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+          program->run_launch(i);
+        }
+        const std::int64_t after = allocations;
+        const auto& impls = program->kernel_impls();
+        const auto calls = std::count_if(impls.begin(), impls.end(),
+                                         [](const std::string& impl) { return impl.starts_with("onednn"); });
+        CHECK((products == Products::kByRule || calls == 0));
+        CHECK(large_allocations - large_before == 0);
+        CHECK(after - before <= 2 * calls * setting.threads * 16);
       }
-      const std::int64_t after = allocations;
-      CHECK(after - before == 0);
     }
   }
 #if !defined(__SANITIZE_ADDRESS__)

@@ -16,6 +16,7 @@ namespace attnprof::tests {
 struct CpuSetting {
   std::string isa;
   int threads;
+  operators::Products products = operators::Products::kByRule;
 };
 
 /// Every instruction set that this machine runs, on one worker, two, and more than its inputs divide by.
@@ -23,7 +24,7 @@ inline std::vector<CpuSetting> cpu_settings() {
   std::vector<CpuSetting> out;
   for (const std::string& isa : operators::cpu::runnable_isas()) {
     for (const int threads : {1, 2, 3}) {
-      out.push_back({isa, threads});
+      out.push_back({isa, threads, operators::Products::kByRule});
     }
   }
   return out;
@@ -40,7 +41,8 @@ inline double distance(double value, double reference) {
 /// Largest error of any output or cache element, relative to max(1, |reference|).
 inline double worst_error(const operators::Graph& graph, const CpuSetting& setting) {
   constexpr std::uint64_t kSeed = 7;
-  const auto program = operators::make_cpu_executor()->prepare(graph, {setting.threads, setting.isa, kSeed});
+  const auto program =
+      operators::make_cpu_executor()->prepare(graph, {setting.threads, setting.isa, kSeed, setting.products});
   program->run();
   const operators::TensorValues expected = operators::run_reference(graph, operators::reference_inputs(graph, kSeed));
   double worst = 0.0;

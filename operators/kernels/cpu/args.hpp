@@ -68,6 +68,7 @@ struct MatMulArgs {
   std::int64_t m = 0, n = 0, k = 0;
   Operand a, b, c; ///< rows and columns of a: m, k; of b: k, n; of c: m, n
   bool b_panels = false;
+  bool b_blocks = false; ///< b is stored as Storage::Kind::kBlocks; only oneDNN reads it
   StepList steps;
   int row_shares = 1, column_shares = 1; ///< their product is the number of shares
   std::int64_t block_rows = 0;           ///< rows of a and c that stay in the second-level cache

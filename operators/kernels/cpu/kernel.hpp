@@ -1,4 +1,5 @@
 #pragma once
+#include "operators/exec/executor.hpp"
 #include "operators/kernels/cpu/storage.hpp"
 
 #include <memory>
@@ -12,6 +13,7 @@ struct PlanContext {
   const std::vector<Storage>& storage;
   const KernelTable& table;
   int threads = 1;
+  Products products = Products::kByRule;
 };
 
 /// One launch made ready. Planned without memory, so that its needs can be counted; bound once; then run without

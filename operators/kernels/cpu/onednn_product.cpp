@@ -15,13 +15,40 @@ using dnnl::memory;
 
 /// A block of c that the epilogue then finds in the second-level cache.
 constexpr std::int64_t kBlockBytes = 192 * 1024;
-/// Below this many multiply-adds a call costs more than it computes.
-constexpr std::int64_t kSmallProduct = 200'000;
+/// Least rows of a block. A matmul call packs the right factor again, which takes as long as multiplying it by a few
+/// tens of rows; a convolution only reads it again.
+constexpr std::int64_t kMatmulRows = 128;
+constexpr std::int64_t kConvolutionRows = 64;
+/// The convolution's register tile has four rows.
+constexpr std::int64_t kConvolutionTile = 4;
 
 memory::desc describe(const Operand& operand, std::int64_t rows, std::int64_t columns) {
   return {{rows, columns},
           operand.bf16 ? memory::data_type::bf16 : memory::data_type::f32,
           memory::dims{operand.row, operand.column}};
+}
+
+/// The 1x1 convolution of `rows` pixels of k channels to n channels.
+dnnl::convolution_forward::primitive_desc describe_convolution(std::int64_t rows, std::int64_t n, std::int64_t k,
+                                                               const dnnl::engine& engine) {
+  using Tag = memory::format_tag;
+  constexpr auto kF32 = memory::data_type::f32;
+  const memory::dims ones{1, 1};
+  const memory::dims zeros{0, 0};
+  const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+                                             {{1, k, 1, rows}, kF32, Tag::nhwc}, {{n, k, 1, 1}, kF32, Tag::OIhw8i8o},
+                                             {{1, n, 1, rows}, kF32, Tag::nhwc}, ones, zeros, zeros);
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return {desc, attributes, engine};
+}
+
+dnnl::matmul::primitive_desc describe_matmul(const MatMulArgs& args, std::int64_t rows, const dnnl::engine& engine) {
+  const dnnl::matmul::desc desc(describe(args.a, rows, args.k), describe(args.b, args.k, args.n),
+                                describe(args.c, rows, args.n));
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return {desc, attributes, engine};
 }
 
 bool is_dense_matrix(const Operand& operand, std::int64_t rows, std::int64_t columns) {
@@ -44,7 +71,8 @@ class SingleThread {
 /// own: one that the library keeps would be shared by all that run the primitive at once.
 class Arguments {
  public:
-  Arguments(const dnnl::matmul::primitive_desc& product, const dnnl::engine& engine)
+  template <class Description>
+  Arguments(const Description& product, const dnnl::engine& engine)
       : source_(product.src_desc(), engine, DNNL_MEMORY_NONE),
         weights_(product.weights_desc(), engine, DNNL_MEMORY_NONE),
         result_(product.dst_desc(), engine, DNNL_MEMORY_NONE),
@@ -55,7 +83,7 @@ class Arguments {
                                                                                   scratchpad_.get()}}} {}
 
   // Through the C interface, because the C++ one builds its arguments anew in every call.
-  void run(const dnnl::matmul& primitive, const dnnl::stream& stream, std::byte* source, std::byte* weights,
+  void run(const dnnl::primitive& primitive, const dnnl::stream& stream, std::byte* source, std::byte* weights,
            std::byte* result, std::byte* scratch) {
     source_.set_data_handle(source);
     weights_.set_data_handle(weights);
@@ -73,7 +101,7 @@ class Arguments {
 
 /// The product of one block height.
 struct Block {
-  dnnl::matmul primitive;
+  dnnl::primitive primitive;
   std::string implementation;
   std::int64_t scratch_bytes = 0;
   std::vector<Arguments> arguments; ///< one per share
@@ -102,15 +130,19 @@ struct OneDnnProduct::State {
   std::optional<Block> rest; ///< the rows that do not fill a block
 
   Block make_block(const MatMulArgs& args, std::int64_t rows, int shares) {
-    const dnnl::matmul::desc desc(describe(args.a, rows, args.k), describe(args.b, args.k, args.n),
-                                  describe(args.c, rows, args.n));
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::matmul::primitive_desc product(desc, attributes, engine);
-    Block block{dnnl::matmul(product),
-                product.impl_info_str(),
-                static_cast<std::int64_t>(product.scratchpad_desc().get_size()),
-                {}};
+    if (args.b_blocks) {
+      const auto product = describe_convolution(rows, args.n, args.k, engine);
+      return make_block(product, dnnl::convolution_forward(product), shares);
+    }
+    const auto product = describe_matmul(args, rows, engine);
+    return make_block(product, dnnl::matmul(product), shares);
+  }
+
+ private:
+  template <class Description>
+  Block make_block(const Description& product, const dnnl::primitive& primitive, int shares) {
+    Block block{
+        primitive, product.impl_info_str(), static_cast<std::int64_t>(product.scratchpad_desc().get_size()), {}};
     block.arguments.reserve(static_cast<std::size_t>(shares));
     for (int share = 0; share < shares; ++share) {
       block.arguments.emplace_back(product, engine);
@@ -119,13 +151,14 @@ struct OneDnnProduct::State {
   }
 };
 
-bool onednn_takes(const KernelTable& table, DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
-  const bool widest = table.isa == runnable_isas().back(); // oneDNN cannot be held to a narrower set than it finds
-  // On narrower sets oneDNN multiplies through a gemm that allocates in every call, which a timed pass must not do.
-  const bool blocked = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-  const bool multiplies = blocked && (dtype == DType::kF32 || __builtin_cpu_supports("avx512bf16"));
-  return widest && multiplies && m > kFewRows && m * n * k >= kSmallProduct && k >= 32 && n >= 32;
+bool has_onednn_convolution(std::int64_t n, std::int64_t k) {
+  const SingleThread guard;
+  try {
+    const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+    return describe_convolution(kConvolutionRows, n, k, engine).impl_info_str() == std::string("jit_1x1:avx2");
+  } catch (const dnnl::error&) {
+    return false; // no kernel reads weights in these blocks
+  }
 }
 
 std::unique_ptr<OneDnnProduct> OneDnnProduct::make(const MatMulArgs& args, int shares, Accept accept) {
@@ -134,18 +167,25 @@ std::unique_ptr<OneDnnProduct> OneDnnProduct::make(const MatMulArgs& args, int s
   for (int s = 0; s < args.steps.count; ++s) {
     masked = masked || args.steps.steps[s].ranges != nullptr;
   }
-  if (masked || args.b_panels || !same_types || args.a.column != 1 || args.c.column != 1 || args.a.row < args.k ||
-      args.c.row < args.n || !is_dense_matrix(args.b, args.k, args.n)) {
+  // A convolution takes pixels that lie side by side; a single one lies anywhere.
+  const bool side_by_side = args.m == 1 || (args.a.row == args.k && args.c.row == args.n);
+  const bool placed = args.b_blocks
+                          ? !args.a.bf16 && side_by_side
+                          : is_dense_matrix(args.b, args.k, args.n) && args.a.row >= args.k && args.c.row >= args.n;
+  if (masked || args.b_panels || !same_types || !placed || args.a.column != 1 || args.c.column != 1) {
     return nullptr;
   }
   const SingleThread guard;
   auto state = std::make_unique<State>();
-  // A call packs the right factor again, which takes as long as multiplying it by a few tens of rows.
-  const std::int64_t in_cache = std::max<std::int64_t>(kBlockBytes / (4 * args.n), 128);
+  const std::int64_t least_rows = args.b_blocks ? kConvolutionRows : kMatmulRows;
+  const std::int64_t in_cache = std::max(kBlockBytes / (4 * args.n), least_rows);
   const std::int64_t per_share = args.nest.count >= shares ? args.m : ceil_div(args.m, shares);
   // Blocks of equal height: a short last one would waste the call.
   const std::int64_t blocks = args.steps.count == 0 ? 1 : ceil_div(per_share, std::min(in_cache, per_share));
   state->block_rows = ceil_div(per_share, blocks);
+  if (args.b_blocks) {
+    state->block_rows = std::min(round_up(state->block_rows, kConvolutionTile), args.m);
+  }
   for (int share = 0; share < shares; ++share) {
     state->streams.emplace_back(state->engine);
   }

@@ -6,14 +6,13 @@
 
 namespace attnprof::operators::cpu {
 
-/// Whether oneDNN runs products of these sizes here: it takes those with enough rows to be bound by arithmetic, in f32,
-/// and in bf16 where the processor multiplies it. Everything else is left to the own kernels, which do not convert or
-/// pack for a handful of rows. Storage and planner must agree, so both ask here.
-bool onednn_takes(const KernelTable& table, DType dtype, std::int64_t m, std::int64_t n, std::int64_t k);
+/// Whether oneDNN has its AVX2 1x1 convolution here, from k to n channels with weights in blocks of 8 x 8.
+bool has_onednn_convolution(std::int64_t n, std::int64_t k);
 
 /// The products of one MatMul launch on oneDNN, cut into row blocks whose results are still in the second-level cache
-/// when the epilogue reads them. Made before memory is there. run() allocates nothing of
-/// its own; oneDNN makes a few small objects in each call.
+/// when the epilogue reads them: matmul primitives, or 1x1 convolutions where the right factor is stored for them. Made
+/// before memory is there. run() allocates nothing of its own; oneDNN makes about a dozen small objects in each call,
+/// which its interface does not let a caller avoid.
 class OneDnnProduct {
  public:
   enum class Accept {
@@ -26,7 +25,7 @@ class OneDnnProduct {
   OneDnnProduct(const OneDnnProduct&) = delete;
   OneDnnProduct& operator=(const OneDnnProduct&) = delete;
 
-  /// oneDNN's own name of what runs, such as "gemm:jit" or "brgemm:avx512_core_bf16".
+  /// oneDNN's own name of what runs, such as "jit_1x1:avx2" or "brgemm:avx512_core_bf16".
   [[nodiscard]] const std::string& implementation() const;
   /// Scratch of one share, at args.scratch + share * args.scratch_stride when it runs.
   [[nodiscard]] std::int64_t scratch_bytes() const;

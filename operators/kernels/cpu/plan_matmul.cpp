@@ -1,5 +1,6 @@
 #include "operators/kernels/cpu/kernel.hpp"
 #include "operators/kernels/cpu/onednn_product.hpp"
+#include "operators/kernels/cpu/product_rule.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -81,7 +82,7 @@ class Operands {
   std::vector<View> views_;
 };
 
-/// A product on oneDNN where it takes the sizes and strides, else on the own kernels.
+/// A product on whom the rule names, or on the own kernels where oneDNN does not take the operands as they lie.
 class MatMulKernel final : public CpuKernel {
  public:
   MatMulKernel(const PlanContext& context, const MatMul& op) : table_(context.table), threads_(context.threads) {
@@ -106,17 +107,11 @@ class MatMulKernel final : public CpuKernel {
       }
     }
     args_.steps = steps_.list();
-    args_.b_panels = context.storage[static_cast<std::size_t>(op.b.tensor)].kind == Storage::Kind::kPanels;
+    const Storage::Kind stored = context.storage[static_cast<std::size_t>(op.b.tensor)].kind;
+    args_.b_panels = stored == Storage::Kind::kPanels;
+    args_.b_blocks = stored == Storage::Kind::kBlocks;
     few_rows_ = args_.m <= kFewRows && (args_.b_panels || args_.b.column == 1 || args_.b.row == 1);
-    const DType dtype = context.graph.tensor(op.b.tensor).dtype;
-    if (onednn_takes(table_, dtype, args_.m, args_.n, args_.k)) {
-      onednn_ = OneDnnProduct::make(args_, threads_);
-    }
-    if (onednn_ != nullptr) {
-      ScratchLayout layout;
-      layout.add(std::max<std::int64_t>(onednn_->scratch_bytes(), 64));
-      args_.scratch_stride = layout.stride();
-      impl_ = fmt::format("onednn {}", onednn_->implementation());
+    if (plan_onednn(context, op)) {
       return;
     }
     if (few_rows_) {
@@ -139,6 +134,30 @@ class MatMulKernel final : public CpuKernel {
   }
 
  private:
+  bool plan_onednn(const PlanContext& context, const MatMul& op) {
+    ProductShape shape = shape_of_product(context.graph, op);
+    shape.m = args_.m; // the batch entries that did not become rows are products of their own
+    const bool chosen = product_kind(table_, shape, threads_, context.products) == ProductKind::kOneDnnMatmul;
+    if (args_.b_blocks || chosen) {
+      const bool forced = context.products == Products::kOneDnn;
+      onednn_ =
+          OneDnnProduct::make(args_, threads_, forced ? OneDnnProduct::Accept::kAny : OneDnnProduct::Accept::kBlocked);
+    }
+    if (onednn_ == nullptr) {
+      if (args_.b_blocks) {
+        throw Error(ErrorKind::kInternal,
+                    fmt::format("oneDNN has no kernel for the product {} whose weight was stored for it",
+                                shape_of(Primitive(op))));
+      }
+      return false;
+    }
+    ScratchLayout layout;
+    layout.add(std::max<std::int64_t>(onednn_->scratch_bytes(), 64));
+    args_.scratch_stride = layout.stride();
+    impl_ = fmt::format("onednn {}", onednn_->implementation());
+    return true;
+  }
+
   void connect(const PlanContext& context, const Walk& walk, std::size_t index, const View& folded, Operand& operand,
                const View& view) {
     walk.fill(index, operand);

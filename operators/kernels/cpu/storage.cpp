@@ -2,7 +2,7 @@
 
 #include "operators/core/io.hpp"
 #include "operators/exec/fill.hpp"
-#include "operators/kernels/cpu/onednn_product.hpp"
+#include "operators/kernels/cpu/product_rule.hpp"
 
 #include <bit>
 #include <cstring>
@@ -10,50 +10,35 @@
 namespace attnprof::operators::cpu {
 namespace {
 
-enum class Use { kNone, kFactor, kTaps, kOther };
-
-/// Whether the view is the whole tensor, repeated over leading dimensions at most.
-bool is_whole(const View& view, const Tensor& tensor) {
-  const std::size_t rank = tensor.dims.size();
-  if (view.offset != 0 || view.rank() < rank) {
-    return false;
-  }
-  const Extents dense = dense_strides(tensor.dims);
-  for (std::size_t i = 0; i < view.rank(); ++i) {
-    const std::size_t leading = view.rank() - rank;
-    if (i < leading ? view.strides[i] != 0 : view.dims[i] != tensor.dims[i - leading]) {
-      return false;
-    }
-    if (i >= leading && view.dims[i] != 1 && view.strides[i] != dense[i - leading]) {
-      return false;
-    }
-  }
-  return true;
-}
+enum class Use { kNone, kFactor, kBlocks, kTaps, kOther };
 
 void note(std::vector<Use>& uses, TensorId id, Use use) {
   Use& known = uses[static_cast<std::size_t>(id)];
   known = known == Use::kNone || known == use ? use : Use::kOther;
 }
 
-/// oneDNN reads weights as they are.
-bool runs_on_onednn(const MatMul& op, DType dtype, const KernelTable& table) {
-  const std::int64_t n = op.c.dims.back();
-  return onednn_takes(table, dtype, op.c.elements().value() / n, n, op.a.dims.back());
+/// How a weight that a product multiplies by is kept for it.
+Use use_of_factor(const Graph& graph, const MatMul& op, const KernelTable& table, int threads, Products products) {
+  const Tensor& tensor = graph.tensor(op.b.tensor);
+  if (tensor.role != TensorRole::kWeight || tensor.dims.size() != 2 || !is_whole(op.b, tensor)) {
+    return Use::kOther;
+  }
+  switch (product_kind(table, shape_of_product(graph, op), threads, products)) {
+  case ProductKind::kOwn: return Use::kFactor;
+  case ProductKind::kOneDnnMatmul: return Use::kOther; // reads weights as they are
+  case ProductKind::kOneDnnConvolution: return Use::kBlocks;
+  }
+  return Use::kOther;
 }
 
-std::vector<Use> uses_of(const Graph& graph, const KernelTable& table) {
+std::vector<Use> uses_of(const Graph& graph, const KernelTable& table, int threads, Products products) {
   std::vector<Use> uses(graph.tensors.size(), Use::kNone);
   for (const Op& op : graph.ops) {
     TensorId packed = -1;
     Use use = Use::kNone;
     if (const auto* product = std::get_if<MatMul>(&op.primitive)) {
-      const Tensor& tensor = graph.tensor(product->b.tensor);
-      if (tensor.role == TensorRole::kWeight && tensor.dims.size() == 2 && is_whole(product->b, tensor) &&
-          !runs_on_onednn(*product, tensor.dtype, table)) {
-        packed = product->b.tensor;
-        use = Use::kFactor;
-      }
+      use = use_of_factor(graph, *product, table, threads, products);
+      packed = use == Use::kOther ? -1 : product->b.tensor;
     } else if (const auto* conv = std::get_if<DepthwiseConv2d>(&op.primitive)) {
       const Tensor& tensor = graph.tensor(conv->w.tensor);
       if (tensor.role == TensorRole::kWeight && tensor.dims.size() == 3 && is_whole(conv->w, tensor)) {
@@ -116,6 +101,11 @@ std::int64_t place_of(const Storage& storage, std::int64_t i) {
     const std::int64_t panel = column / storage.tile_columns;
     return (panel * storage.rows + row) * storage.tile_columns + column % storage.tile_columns;
   }
+  case Storage::Kind::kBlocks: {
+    const std::int64_t row = i / storage.columns;
+    const std::int64_t column = i % storage.columns;
+    return (column / 8 * (storage.rows / 8) + row / 8) * 64 + row % 8 * 8 + column % 8;
+  }
   case Storage::Kind::kTaps: return i % storage.rows * storage.columns + i / storage.rows;
   }
   return i;
@@ -123,8 +113,8 @@ std::int64_t place_of(const Storage& storage, std::int64_t i) {
 
 } // namespace
 
-std::vector<Storage> plan_storage(const Graph& graph, const KernelTable& table) {
-  const std::vector<Use> uses = uses_of(graph, table);
+std::vector<Storage> plan_storage(const Graph& graph, const KernelTable& table, int threads, Products products) {
+  const std::vector<Use> uses = uses_of(graph, table, threads, products);
   std::vector<Storage> out(graph.tensors.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Tensor& tensor = graph.tensors[i];
@@ -141,6 +131,10 @@ std::vector<Storage> plan_storage(const Graph& graph, const KernelTable& table) 
       storage.tile_columns = table.tile_columns;
       const std::int64_t padded = round_up(storage.columns, storage.tile_columns);
       storage.bytes = (Count(storage.rows) * padded * size_bytes(tensor.dtype)).value();
+    } else if (uses[i] == Use::kBlocks) {
+      storage.kind = Storage::Kind::kBlocks;
+      storage.rows = tensor.dims[0];
+      storage.columns = tensor.dims[1];
     } else if (uses[i] == Use::kTaps) {
       storage.kind = Storage::Kind::kTaps;
       storage.rows = tensor.dims[1] * tensor.dims[2];

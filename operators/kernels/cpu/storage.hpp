@@ -1,5 +1,6 @@
 #pragma once
 #include "operators/core/graph.hpp"
+#include "operators/exec/executor.hpp"
 #include "operators/kernels/cpu/kernel_table.hpp"
 
 #include <cstddef>
@@ -14,6 +15,8 @@ struct Storage {
   enum class Kind {
     kRowMajor,
     kPanels, ///< [columns / tile_columns][rows][tile_columns], zero padded; tensor is [rows, columns]
+    kBlocks, ///< oneDNN's OIhw8i8o of a 1x1 kernel: [columns / 8][rows / 8][8 rows][8 columns]; tensor is [rows,
+             ///< columns]
     kTaps,   ///< [taps][channels]; tensor is [channels, kernel_h, kernel_w]
   };
   Kind kind = Kind::kRowMajor;
@@ -24,7 +27,7 @@ struct Storage {
 };
 
 /// One entry per tensor. Tensors that no op touches take no bytes.
-std::vector<Storage> plan_storage(const Graph& graph, const KernelTable& table);
+std::vector<Storage> plan_storage(const Graph& graph, const KernelTable& table, int threads, Products products);
 
 /// Rounds values in row-major order to the dtype and puts them in place; `bytes` is the tensor's memory.
 void store_values(const Storage& storage, std::span<const float> values, std::span<std::byte> bytes);
