@@ -5,22 +5,25 @@
 #include "operators/exec/golden.hpp"
 #include "operators/workload.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 
 namespace attnprof::operators {
 
 double relative_l2(std::span<const float> out, std::span<const double> ref) {
-  double difference = 0.0;
-  double norm = 0.0;
-  for (std::size_t i = 0; i < ref.size(); ++i) {
-    const double d = static_cast<double>(out[i]) - ref[i];
-    difference += d * d;
-    norm += ref[i] * ref[i];
+  if (out.size() != ref.size()) {
+    return std::numeric_limits<double>::infinity();
   }
-  if (!std::isfinite(difference) || out.size() != ref.size()) {
+  const auto size = static_cast<Eigen::Index>(ref.size());
+  const Eigen::Map<const Eigen::VectorXf> got(out.data(), size);
+  const Eigen::Map<const Eigen::VectorXd> wanted(ref.data(), size);
+  const double difference = (got.cast<double>() - wanted).squaredNorm();
+  const double norm = wanted.squaredNorm();
+  if (!std::isfinite(difference)) {
     return std::numeric_limits<double>::infinity();
   }
   return norm > 0.0 ? std::sqrt(difference / norm) : std::sqrt(difference);

@@ -2,82 +2,70 @@
 
 #include "operators/core/plan.hpp"
 
-#include <algorithm>
+#include <Eigen/Core>
 #include <limits>
 #include <stdexcept>
 
 namespace attnprof::testing {
 
-Matrix product(const Matrix& a, const Matrix& b) {
-  Matrix out(a.rows, b.columns);
-  for (std::size_t i = 0; i < a.rows; ++i) {
-    for (std::size_t k = 0; k < a.columns; ++k) {
-      for (std::size_t j = 0; j < b.columns; ++j) {
-        out(i, j) += a(i, k) * b(k, j);
-      }
-    }
-  }
+namespace {
+
+using Dense = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+Eigen::Index index(std::size_t i) {
+  return static_cast<Eigen::Index>(i);
+}
+Eigen::Map<const Dense> dense(const Matrix& a) {
+  return {a.values.data(), index(a.rows), index(a.columns)};
+}
+Eigen::Map<Dense> dense(Matrix& a) {
+  return {a.values.data(), index(a.rows), index(a.columns)};
+}
+template <class Expression>
+Matrix matrix_of(const Eigen::MatrixBase<Expression>& a) {
+  Matrix out(static_cast<std::size_t>(a.rows()), static_cast<std::size_t>(a.cols()));
+  dense(out) = a;
   return out;
+}
+
+} // namespace
+
+Matrix product(const Matrix& a, const Matrix& b) {
+  return matrix_of(dense(a) * dense(b));
 }
 
 Matrix transposed(const Matrix& a) {
-  Matrix out(a.columns, a.rows);
-  for (std::size_t i = 0; i < a.rows; ++i) {
-    for (std::size_t j = 0; j < a.columns; ++j) {
-      out(j, i) = a(i, j);
-    }
-  }
-  return out;
+  return matrix_of(dense(a).transpose());
 }
 
 Matrix columns_of(const Matrix& a, std::size_t begin, std::size_t count) {
-  Matrix out(a.rows, count);
-  for (std::size_t i = 0; i < a.rows; ++i) {
-    for (std::size_t j = 0; j < count; ++j) {
-      out(i, j) = a(i, begin + j);
-    }
-  }
-  return out;
+  return matrix_of(dense(a).middleCols(index(begin), index(count)));
 }
 
 Matrix rows_of(const Matrix& a, std::size_t begin, std::size_t count) {
-  return transposed(columns_of(transposed(a), begin, count));
+  return matrix_of(dense(a).middleRows(index(begin), index(count)));
 }
 
 Matrix sum(const Matrix& a, const Matrix& b) {
-  Matrix out = a;
-  for (std::size_t i = 0; i < out.values.size(); ++i) {
-    out.values[i] += b.values.at(i);
-  }
-  return out;
+  return matrix_of(dense(a) + dense(b));
 }
 
 void put_columns(Matrix& into, std::size_t begin, const Matrix& part) {
-  for (std::size_t i = 0; i < part.rows; ++i) {
-    for (std::size_t j = 0; j < part.columns; ++j) {
-      into(i, begin + j) = part(i, j);
-    }
-  }
+  dense(into).middleCols(index(begin), index(part.columns)) = dense(part);
 }
 
 Matrix attend(const Matrix& q, const Matrix& k, const Matrix& v, double scale,
               const std::function<bool(std::size_t, std::size_t)>& visible) {
-  Matrix weights(q.rows, k.rows);
+  // Small numbers: no shift by the maximum needed.
+  Dense weights = (scale * dense(q) * dense(k).transpose()).array().exp();
   for (std::size_t i = 0; i < q.rows; ++i) {
-    double total = 0.0;
     for (std::size_t j = 0; j < k.rows; ++j) {
-      double dot = 0.0;
-      for (std::size_t d = 0; d < q.columns; ++d) {
-        dot += q(i, d) * k(j, d);
-      }
-      weights(i, j) = visible(i, j) ? std::exp(scale * dot) : 0.0; // small numbers: no shift by the maximum needed
-      total += weights(i, j);
+      weights(index(i), index(j)) *= visible(i, j) ? 1.0 : 0.0;
     }
-    for (std::size_t j = 0; j < k.rows && total > 0.0; ++j) {
-      weights(i, j) /= total;
-    }
+    const double total = weights.row(index(i)).sum();
+    weights.row(index(i)) /= total > 0.0 ? total : 1.0;
   }
-  return product(weights, v);
+  return matrix_of(weights * dense(v));
 }
 
 std::function<bool(std::size_t, std::size_t)> causal_mask(std::size_t n_q, std::size_t n_k) {
@@ -129,11 +117,11 @@ double difference(const Matrix& a, const Matrix& b) {
   if (a.values.size() != b.values.size()) {
     return std::numeric_limits<double>::infinity();
   }
-  double out = 0.0;
-  for (std::size_t i = 0; i < a.values.size(); ++i) {
-    out = std::max(out, std::abs(a.values[i] - b.values[i]));
-  }
-  return out;
+  const auto size = index(a.values.size());
+  const Eigen::Map<const Eigen::ArrayXd> left(a.values.data(), size);
+  const Eigen::Map<const Eigen::ArrayXd> right(b.values.data(), size);
+  // A NaN on either side must not compare as equal.
+  return size == 0 ? 0.0 : (left - right).abs().maxCoeff<Eigen::PropagateNaN>();
 }
 
 } // namespace attnprof::testing

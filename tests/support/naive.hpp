@@ -1,4 +1,5 @@
-// Mathematics written a second time, without the op list: plain loops over plain vectors, the oracle of the variants.
+// Mathematics written a second time, without the op list: the oracle of the variants. Matrix algebra is Eigen's, so
+// that none of it comes from this project.
 #pragma once
 #include "operators/exec/reference.hpp"
 #include "operators/exec/verify.hpp"
