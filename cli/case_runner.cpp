@@ -24,8 +24,28 @@ using profilers::Status;
 
 /// The system, the file cache and this program's tables need some too.
 constexpr double kUsableShareOfMemory = 0.9;
-/// The reference keeps every tensor as doubles, beside the program's own copy.
-constexpr std::int64_t kReferenceByteLimit = 1'000'000'000;
+/// A single run that takes this multiple of the timeout, and this much more, is not worth its time.
+constexpr double kFarOver = 1.5;
+constexpr double kFarOverS = 2.0; // a busy machine can stall a process for that long
+/// Shares of the timeout: the pass over single launches has at least the first to itself, and at most the second.
+constexpr double kLeastLaunchShare = 0.2;
+constexpr double kMostLaunchShare = 0.5;
+/// A launch pass runs everything at least twice.
+constexpr double kLaunchPassRuns = 2;
+/// A first run that takes this share of the timeout is all the warm-up that there is time for.
+constexpr double kFirstRunIsWarmUp = 0.2;
+
+/// A case whose preparation took its whole share is still measured for a moment.
+constexpr double kLeastShareS = 0.1;
+
+double longest_run_s(double timeout_s) {
+  return std::max(kFarOver * timeout_s, timeout_s + kFarOverS);
+}
+
+/// What of the timeout is kept for the launch pass.
+double launch_share_s(double first_run_s, double timeout_s) {
+  return std::clamp(kLaunchPassRuns * first_run_s, kLeastLaunchShare * timeout_s, kMostLaunchShare * timeout_s);
+}
 
 Status status_of(ErrorKind kind) {
   switch (kind) {
@@ -59,14 +79,6 @@ void guarded(Record& record, const Step& step) {
   if (record.status != Status::kOk) {
     record.measured.reset();
   }
-}
-
-std::int64_t bytes_of_all_tensors(const Graph& launches) {
-  operators::Count bytes = 0;
-  for (const operators::Tensor& tensor : launches.tensors) {
-    bytes += tensor.elements() * 8;
-  }
-  return bytes.value();
 }
 
 /// Distinct implementations, the one with the most time first.
@@ -164,15 +176,60 @@ void CaseRunner::make_ready(PreparedCase& prepared) {
     throw Error(ErrorKind::kUnsupported, *reason);
   }
   check_memory(executor, prepared.launches, options);
+  if (is_too_long(record)) {
+    return;
+  }
   prepared.program = executor.prepare(prepared.launches, options);
   record.threads = options.threads;
+  record.processors = fmt::format("{}", fmt::join(prepared.program->processors(), ","));
   record.counter_origin = counter_origin_;
   const std::vector<std::string>& implementations = prepared.program->kernel_impls();
   for (std::size_t i = 0; i < record.launches.size(); ++i) {
     record.launches[i].kernel_impl = implementations.at(i);
   }
-  verify(prepared);
-  set_cache_policy(prepared);
+  verify(prepared, executor, options);
+  if (record.status == Status::kOk) {
+    set_cache_policy(prepared);
+    run_first(prepared);
+  }
+}
+
+bool CaseRunner::is_too_long(Record& record) const {
+  const double timeout_s = measuring_.timing.timeout_s;
+  if (machine_ == nullptr) {
+    return false;
+  }
+  Record predicted = record;
+  reports::predict(predicted, *machine_);
+  if (predicted.roof.roof_time_s.value_or(0) <= longest_run_s(timeout_s)) {
+    return false;
+  }
+  record = std::move(predicted);
+  record.status = Status::kSkipped;
+  record.reason = fmt::format("one run takes at least {} by the ceilings of this machine, far more than the timeout of "
+                              "{}: raise --timeout or use smaller sizes",
+                              reports::seconds(record.roof.roof_time_s), reports::seconds(timeout_s));
+  return true;
+}
+
+/// Launch by launch, so that a case whose length nobody knows can be left, and Ctrl-C is heard.
+void CaseRunner::run_first(PreparedCase& prepared) {
+  const double timeout_s = measuring_.timing.timeout_s;
+  const profilers::FirstRun first = profilers::run_once(
+      prepared.record.launches.size(), [&](std::size_t i) { prepared.program->run_launch(i); },
+      longest_run_s(timeout_s), *seams_.clock, seams_.interrupt->requested);
+  prepared.first_run_s = first.time_s;
+  if (first.is_whole && first.time_s <= longest_run_s(timeout_s)) {
+    return;
+  }
+  prepared.record.status = Status::kSkipped;
+  prepared.record.reason =
+      seams_.interrupt->requested
+          ? std::string(kInterruptedReason)
+          : fmt::format("{} of {} launches of its first run took {}, far more than the timeout of {}: raise --timeout "
+                        "or use smaller sizes",
+                        first.launches, prepared.record.launches.size(), reports::seconds(first.time_s),
+                        reports::seconds(timeout_s));
 }
 
 void CaseRunner::check_memory(const operators::Executor& executor, const Graph& launches,
@@ -189,21 +246,33 @@ void CaseRunner::check_memory(const operators::Executor& executor, const Graph& 
   }
 }
 
-void CaseRunner::verify(PreparedCase& prepared) {
+void CaseRunner::verify(PreparedCase& prepared, operators::Executor& executor, const operators::ExecOptions& options) {
   Record& record = prepared.record;
-  const std::int64_t macs = record.totals->work.macs.value();
-  if (macs > operators::kReferenceMacLimit || bytes_of_all_tensors(prepared.launches) > kReferenceByteLimit) {
-    return; // max_relative_error stays absent, which says that nothing was compared
+  double error = 0;
+  if (operators::is_within(record.config, measuring_.check_limits)) {
+    error = operators::error_against_reference(*prepared.program, prepared.launches, options.seed);
+    record.verified_by = "reference";
+  } else {
+    const std::optional<operators::Config> twin = operators::reduced_twin(record.config, measuring_.check_limits);
+    const operators::Graph launches =
+        twin ? operators::plan_launches(operators::build(*twin), twin->text("plan")) : operators::Graph();
+    if (!twin || executor.unsupported(launches)) {
+      record.warnings.emplace_back("the result was not checked: the case is too large for the float64 reference, and "
+                                   "no smaller case of its kind can stand in for it");
+      return;
+    }
+    error = operators::error_against_reference(*executor.prepare(launches, options), launches, options.seed);
+    record.verified_by = "twin " + operators::case_id(*twin);
   }
-  const double error = operators::error_against_reference(*prepared.program, prepared.launches, measuring_.seed);
   record.max_relative_error = error;
   const double tolerance = operators::tolerance_of(operators::dtype_from_name(record.config.text("dtype")));
   if (!(error <= tolerance)) {
     record.status = Status::kIncorrect;
     record.reason =
-        fmt::format("the output differs from the float64 reference by {:.2g} (relative), more than the {:.2g} that "
+        fmt::format("the output{} differs from the float64 reference by {:.2g} (relative), more than the {:.2g} that "
                     "{} allows; it was not measured",
-                    error, tolerance, record.config.text("dtype"));
+                    record.verified_by == "reference" ? "" : " of its smaller " + record.verified_by, error, tolerance,
+                    record.config.text("dtype"));
   }
 }
 
@@ -240,17 +309,19 @@ void CaseRunner::set_cache_policy(PreparedCase& prepared) {
   prepared.cache.evictor = evictor_.get();
 }
 
-Record CaseRunner::run(const PlannedCase& planned) {
+Record CaseRunner::run(const PlannedCase& planned, std::optional<double> share_s) {
+  const std::int64_t begin_ns = seams_.clock->now_ns();
   PreparedCase prepared = prepare(planned);
   Record& record = prepared.record;
   if (record.status != Status::kOk) {
     return std::move(record);
   }
-  guarded(record, [&] {
-    record.measured = profilers::measure([&] { prepared.program->run(); }, measuring_.timing, *seams_.clock,
-                                         *seams_.host, prepared.cache, seams_.interrupt->requested);
-    explain(prepared);
-  });
+  double timeout_s = measuring_.timing.timeout_s;
+  if (share_s) {
+    const double left_s = *share_s - profilers::seconds_between(begin_ns, seams_.clock->now_ns());
+    timeout_s = std::min(timeout_s, std::max(left_s, kLeastShareS) + prepared.first_run_s);
+  }
+  guarded(record, [&] { time_case(prepared, timeout_s); });
   if (seams_.interrupt->requested && record.status == Status::kOk) {
     record.status = Status::kSkipped;
     record.reason = kInterruptedReason;
@@ -259,8 +330,32 @@ Record CaseRunner::run(const PlannedCase& planned) {
   return std::move(record);
 }
 
-void CaseRunner::explain(PreparedCase& prepared) {
-  time_launches(prepared);
+/// First run, warm-up, samples and launch pass share the timeout.
+void CaseRunner::time_case(PreparedCase& prepared, double timeout_s) {
+  const double first_s = prepared.first_run_s;
+  const double reserved_s = launch_share_s(first_s, timeout_s);
+  profilers::MeasureOptions timing = measuring_.timing;
+  const bool is_warm = !timing.warmup && first_s >= kFirstRunIsWarmUp * timeout_s;
+  if (is_warm) {
+    timing.warmup = 0;
+  }
+  timing.timeout_s = std::max(timeout_s - first_s - reserved_s, 1e-3 * timeout_s);
+  const std::int64_t begin_ns = seams_.clock->now_ns();
+  Record& record = prepared.record;
+  record.measured = profilers::measure([&] { prepared.program->run(); }, timing, *seams_.clock, *seams_.host,
+                                       prepared.cache, seams_.interrupt->requested);
+  record.measured->warmup_runs += is_warm ? 1 : 0;
+  if (timeout_s < measuring_.timing.timeout_s && record.measured->stop_reason == profilers::StopReason::kTimeout) {
+    record.warnings.push_back(fmt::format("{} samples in its share of the sweep's time; --timeout gives each case its "
+                                          "own",
+                                          record.measured->samples_s.size()));
+  }
+  const double spent_s = first_s + profilers::seconds_between(begin_ns, seams_.clock->now_ns());
+  explain(prepared, std::max(timeout_s - spent_s, reserved_s));
+}
+
+void CaseRunner::explain(PreparedCase& prepared, double most_s) {
+  time_launches(prepared, most_s);
   Record& record = prepared.record;
   record.kernel_impl = implementations_of(record);
   if (machine_ != nullptr) {
@@ -269,10 +364,15 @@ void CaseRunner::explain(PreparedCase& prepared) {
   }
 }
 
-void CaseRunner::time_launches(PreparedCase& prepared) {
+void CaseRunner::time_launches(PreparedCase& prepared, double most_s) {
   Record& record = prepared.record;
+  if (kLaunchPassRuns * prepared.first_run_s > most_s) {
+    record.warnings.emplace_back("the timeout left no time for the pass over single launches, so they have no times; "
+                                 "raise --timeout");
+    return;
+  }
   profilers::LaunchOptions options;
-  options.timeout_s = std::min(options.timeout_s, measuring_.timing.timeout_s);
+  options.timeout_s = std::min(options.timeout_s, most_s);
   options.min_time_s = std::min(options.min_time_s, measuring_.timing.min_time_s);
   const std::vector<profilers::LaunchTiming> timings = profilers::measure_launches(
       record.launches.size(), [&](std::size_t i) { prepared.program->run_launch(i); }, options, *seams_.clock,

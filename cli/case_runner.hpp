@@ -31,6 +31,7 @@ struct PreparedCase {
   operators::Graph launches;
   std::unique_ptr<operators::Program> program; ///< null unless record.status is ok
   profilers::CacheControl cache;
+  double first_run_s = 0; ///< of all launches one by one, before anything is measured
 };
 
 /// Measures cases one after the other. Whatever goes wrong with a case ends in its record.
@@ -40,21 +41,25 @@ class CaseRunner {
   ~CaseRunner();
 
   /// Counts, checks memory, prepares, verifies, warms up, times, times launches, derives. A case that was interrupted
-  /// is skipped, without a measurement.
-  profilers::Record run(const PlannedCase& planned);
+  /// is skipped, without a measurement. `share_s` is the part of a time that several cases share; the timeout is then
+  /// no longer than that.
+  profilers::Record run(const PlannedCase& planned, std::optional<double> share_s = std::nullopt);
 
-  /// As far as verification.
+  /// As far as the first run after verification. A case that takes far more than the timeout is skipped.
   PreparedCase prepare(const PlannedCase& planned);
-  /// Launch times, kernels and verdicts of a case whose `record.measured` is set.
-  void explain(PreparedCase& prepared);
+  /// Launch times within `most_s`, kernels and verdicts of a case whose `record.measured` is set.
+  void explain(PreparedCase& prepared, double most_s);
 
  private:
   void make_ready(PreparedCase& prepared);
   void check_memory(const operators::Executor& executor, const operators::Graph& launches,
                     const operators::ExecOptions& options) const;
-  void verify(PreparedCase& prepared);
+  bool is_too_long(profilers::Record& record) const;
+  void verify(PreparedCase& prepared, operators::Executor& executor, const operators::ExecOptions& options);
   void set_cache_policy(PreparedCase& prepared);
-  void time_launches(PreparedCase& prepared);
+  void run_first(PreparedCase& prepared);
+  void time_case(PreparedCase& prepared, double timeout_s);
+  void time_launches(PreparedCase& prepared, double most_s);
   operators::Executor& executor_for(const std::string& device);
 
   Seams& seams_;

@@ -109,9 +109,9 @@ std::string help_text(const std::vector<Command>& all) {
     out += fmt::format("  {:8} {}\n", command.name, command.summary);
   }
   out += "\n  --version  version, commit and build of this program\n\n"
-         "exit codes: 0 ok, 1 internal error, 2 usage, 3 regression, 4 a row failed or was incorrect, 5 a row is "
-         "missing,\n"
-         "  6 inconclusive, 7 requested device or counter absent\n\n";
+         "exit codes: 0 ok, 1 internal error, 2 usage, 3 regression, 4 a row failed or was incorrect,\n"
+         "  5 a row is missing, 6 inconclusive, 7 requested device or counter absent,\n"
+         "  128 + the number of the signal after an interrupt (130 after Ctrl-C)\n\n";
   return out + examples_of({"sweep", "cost --variant mha,gqa --seq-len 1k:16k:*2 --dim 4096 --heads 32 --kv-heads 8"});
 }
 

@@ -12,8 +12,14 @@ extern "C" void remember_signal(int number) {
   if (interrupt == nullptr) {
     return;
   }
-  interrupt->signal.store(number);
-  interrupt->requested.store(true);
+  int none = 0;
+  if (interrupt->signal.compare_exchange_strong(none, number)) {
+    interrupt->requested.store(true);
+    return;
+  }
+  // Who asks twice, in whatever way, wants out: the default action strikes as soon as this handler returns.
+  std::signal(number, SIG_DFL);
+  std::raise(number);
 }
 
 } // namespace
@@ -22,9 +28,11 @@ InterruptScope::InterruptScope(Interrupt& interrupt) {
   current.store(&interrupt);
   struct sigaction action {};
   action.sa_handler = remember_signal;
+  // Neither signal interrupts the handler of the other.
   sigemptyset(&action.sa_mask);
-  // Back to the default after the first one: who presses Ctrl-C twice wants out. Interrupted system calls go on.
-  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+  sigaddset(&action.sa_mask, SIGINT);
+  sigaddset(&action.sa_mask, SIGTERM);
+  action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, &previous_int_);
   sigaction(SIGTERM, &action, &previous_term_);
 }

@@ -12,7 +12,8 @@ struct Interrupt {
   std::atomic<int> signal{0}; ///< which one
 };
 
-/// While it lives, the first SIGINT or SIGTERM only sets the flag; a second one ends the process. One at a time.
+/// While it lives, the first SIGINT or SIGTERM only sets the flag; a second one of
+/// either kind ends the process. One at a time.
 class InterruptScope {
  public:
   explicit InterruptScope(Interrupt& interrupt);

@@ -4,6 +4,8 @@
 #include "cli/command.hpp"
 #include "cli/gate.hpp"
 #include "cli/sweep_plan.hpp"
+#include "operators/exec/twin.hpp"
+#include "operators/exec/verify.hpp"
 #include "profilers/cache_control.hpp"
 #include "profilers/session.hpp"
 
@@ -35,6 +37,9 @@ struct MeasuringRequest {
   profilers::MeasureOptions timing;
   profilers::CachePolicy cache_policy = profilers::CachePolicy::kWarm;
   std::uint64_t seed = 1;
+  /// Larger cases are checked by a twin of smaller sizes. The reference keeps every tensor as doubles, beside the
+  /// program's own copy.
+  operators::CheckLimits check_limits{operators::kReferenceMacLimit, 1'000'000'000};
 };
 /// Throws Error(kUsage).
 MeasuringRequest measuring_request(const Arguments& arguments);

@@ -1,6 +1,7 @@
 #include "cli/rows.hpp"
 
 #include "cli/exit_code.hpp"
+#include "cli/sweep_loop.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -11,6 +12,14 @@ namespace attnprof::cli {
 using profilers::Record;
 using profilers::Status;
 
+namespace {
+
+bool is_unverified(const Record& record) {
+  return record.status == Status::kOk && !record.max_relative_error;
+}
+
+} // namespace
+
 std::string count_sentence(const std::vector<Record>& records) {
   std::vector<std::string> parts;
   for (const Status status :
@@ -19,6 +28,10 @@ std::string count_sentence(const std::vector<Record>& records) {
         std::count_if(records.begin(), records.end(), [&](const Record& r) { return r.status == status; });
     if (count > 0) {
       parts.push_back(fmt::format("{} {}", count, profilers::name_of(status)));
+    }
+    const auto unverified = std::count_if(records.begin(), records.end(), is_unverified);
+    if (status == Status::kOk && unverified > 0) {
+      parts.back() += fmt::format(" ({} not verified)", unverified);
     }
   }
   return fmt::format("{} case{}{} {}", records.size(), records.size() == 1 ? "" : "s", parts.empty() ? "" : ":",
@@ -37,7 +50,19 @@ int rows_exit_code(const std::vector<Record>& records, const Interrupt& interrup
   if (interrupt.requested) {
     return kExitSignalBase + interrupt.signal;
   }
-  return std::any_of(records.begin(), records.end(), is_broken) ? kExitRowFailed : kExitOk;
+  const auto any = [&](const auto& holds) { return std::any_of(records.begin(), records.end(), holds); };
+  const auto has = [&](Status status) { return any([&](const Record& record) { return record.status == status; }); };
+  if (any(is_broken)) {
+    return kExitRowFailed;
+  }
+  if (records.empty() || has(Status::kOk) || any(is_for_lack_of_time)) {
+    return kExitOk;
+  }
+  // Nothing was measured, which no caller should take for a success.
+  if (has(Status::kSkipped)) {
+    return kExitRowFailed;
+  }
+  return has(Status::kUnsupported) ? kExitUnavailable : kExitUsage;
 }
 
 void name_rows(const std::vector<Record>& records, bool every, std::ostream& err) {
@@ -60,13 +85,10 @@ void name_rows(const std::vector<Record>& records, bool every, std::ostream& err
 }
 
 std::string unverified_sentence(const std::vector<Record>& records) {
-  const auto unchecked = [](const Record& record) {
-    return record.status == Status::kOk && !record.max_relative_error;
-  };
-  const auto count = std::count_if(records.begin(), records.end(), unchecked);
+  const auto count = std::count_if(records.begin(), records.end(), is_unverified);
   return count == 0 ? std::string()
-                    : fmt::format("attnprof: {} of {} rows are too large to check against the float64 reference (their "
-                                  "max_relative_error is empty); `attnprof verify` checks small ones of every kind\n",
+                    : fmt::format("attnprof: {} of {} rows were not checked against the float64 reference (their "
+                                  "verified_by is empty); `attnprof verify` checks small ones of every kind\n",
                                   count, records.size());
 }
 

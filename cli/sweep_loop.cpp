@@ -46,6 +46,7 @@ class Sweep {
       progress.note(fmt::format("{} of {} rows are already there", plan_.cases.size() - to_do, plan_.cases.size()));
     }
     std::vector<Record> records;
+    left_ = to_do;
     for (const PlannedCase& planned : plan_.cases) {
       if (const auto found = finished_.find(planned.id); found != finished_.end()) {
         records.push_back(*found->second);
@@ -53,6 +54,7 @@ class Sweep {
       }
       progress.begin(planned.id);
       records.push_back(record_of(planned));
+      --left_;
       folder_.writer.append(records.back());
       progress.end(line_of(records.back()));
       const Status status = records.back().status;
@@ -68,7 +70,8 @@ class Sweep {
       return rejected_record(planned, Status::kInvalid, planned.rejection);
     }
     const std::string_view reason = reason_to_skip();
-    return reason.empty() ? measure_(planned) : rejected_record(planned, Status::kSkipped, std::string(reason));
+    return reason.empty() ? measure_(planned, share_s())
+                          : rejected_record(planned, Status::kSkipped, std::string(reason));
   }
 
   std::string_view reason_to_skip() const {
@@ -78,8 +81,16 @@ class Sweep {
     if (stopped_) {
       return kStoppedReason;
     }
-    const double elapsed_s = profilers::seconds_between(begin_ns_, context_.seams.clock->now_ns());
-    return settings_.budget_s && elapsed_s >= *settings_.budget_s ? kBudgetReason : std::string_view();
+    return settings_.budget_s && elapsed_s() >= *settings_.budget_s ? kBudgetReason : std::string_view();
+  }
+
+  double elapsed_s() const { return profilers::seconds_between(begin_ns_, context_.seams.clock->now_ns()); }
+
+  std::optional<double> share_s() const {
+    if (!settings_.shared_s) {
+      return std::nullopt;
+    }
+    return std::max(0.0, *settings_.shared_s - elapsed_s()) / static_cast<double>(std::max<std::size_t>(left_, 1));
   }
 
   static std::string line_of(const Record& record) {
@@ -95,10 +106,12 @@ class Sweep {
   Context& context_;
   std::int64_t begin_ns_;
   std::map<std::string, const Record*, std::less<>> finished_;
+  std::size_t left_ = 0; ///< cases without a record, the one that is measured included
   bool stopped_ = false;
 };
 
-std::string ending_of(const ChildResult& child, double timeout_s) {
+/// `fault` says what was wrong with the output, where there was any.
+std::string ending_of(const ChildResult& child, double timeout_s, const std::string& fault) {
   if (child.timed_out) {
     return fmt::format("its process was ended after {} without a result; raise --timeout or use smaller sizes",
                        reports::seconds(timeout_s));
@@ -107,10 +120,15 @@ std::string ending_of(const ChildResult& child, double timeout_s) {
     const int signal = child.exit_code - 128;
     return fmt::format("its process was ended by signal {} ({})", signal, strsignal(signal));
   }
-  return fmt::format("its process ended with exit code {} and no record", child.exit_code);
+  return fmt::format("its process ended with exit code {} and no record{}{}", child.exit_code,
+                     fault.empty() ? "" : ": ", fault);
 }
 
 } // namespace
+
+bool is_for_lack_of_time(const Record& record) {
+  return record.status == Status::kSkipped && record.reason == kBudgetReason;
+}
 
 bool is_final(const Record& record) {
   constexpr std::array<std::string_view, 3> kPassing = {kInterruptedReason, kBudgetReason, kStoppedReason};
@@ -128,6 +146,7 @@ Record measure_isolated(const PlannedCase& planned, const std::vector<std::strin
   std::vector<std::string> args = {"run", planned.id, "--json"};
   args.insert(args.end(), measuring_args.begin(), measuring_args.end());
   const ChildResult child = seams.run_self(args, timeout_s);
+  std::string fault;
   if (!child.timed_out && child.exit_code <= 128) {
     try {
       std::vector<Record> records =
@@ -135,14 +154,15 @@ Record measure_isolated(const PlannedCase& planned, const std::vector<std::strin
       if (records.size() == 1 && records.front().id == planned.id) {
         return std::move(records.front());
       }
-    } catch (const operators::Error&) {
-      // No document: the reason follows from how the process ended.
+      fault = fmt::format("its output holds {} records, and not that of this case", records.size());
+    } catch (const operators::Error& error) {
+      fault = child.out.empty() ? "it printed nothing" : error.what();
     }
   }
   if (seams.interrupt->requested) {
     return rejected_record(planned, Status::kSkipped, std::string(kInterruptedReason));
   }
-  Record out = rejected_record(planned, Status::kFailed, ending_of(child, timeout_s));
+  Record out = rejected_record(planned, Status::kFailed, ending_of(child, timeout_s, fault));
   try {
     out.totals = cost_case(planned).record.totals;
   } catch (const operators::Error& error) {

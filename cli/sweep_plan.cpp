@@ -271,7 +271,8 @@ class Planner {
     if (request_.where) {
       conditions.push_back(fmt::format("--where '{}'", *request_.where));
     }
-    return fmt::format("no case matches {}: all {} of the plan are left out; --dry-run without it lists them",
+    return fmt::format("no case matches {}: all {} of the plan are left out; `attnprof sweep --dry-run` without it "
+                       "lists them",
                        fmt::join(conditions, " and "), plan_.deselected);
   }
 
@@ -333,10 +334,29 @@ Axis both_plans() {
   return texts("plan", {"eager", "fused"});
 }
 
+namespace {
+
+template <class Descriptor>
+std::vector<std::string> names_in_default_sweep(const std::vector<Descriptor>& descriptors) {
+  std::vector<std::string> names;
+  for (const Descriptor& descriptor : descriptors) {
+    if (descriptor.in_default_sweep) {
+      names.push_back(descriptor.name);
+    }
+  }
+  return names;
+}
+
+} // namespace
+
 std::vector<Axis> default_sweep_axes() {
-  return {texts("layout", {"op", "standard", "sandwich"}),
-          texts("variant", {"mha", "mqa", "gqa", "group", "cga", "linear", "window"}), texts("grid", {"14x14"}),
-          Axis{"heads", {std::int64_t{4}}}, both_plans()};
+  // Two key heads for four query heads: with one, which is the default for four, gqa would be mqa.
+  return {texts("layout", names_in_default_sweep(operators::layouts())),
+          texts("variant", names_in_default_sweep(operators::variants())),
+          texts("grid", {"14x14"}),
+          Axis{"heads", {std::int64_t{4}}},
+          Axis{"kv_heads", {std::int64_t{2}}},
+          both_plans()};
 }
 
 } // namespace attnprof::cli

@@ -47,8 +47,7 @@ struct SweepPlan {
 /// first reason; kInvalid or kOverflow then) and too many cases.
 SweepPlan plan_sweep(const PlanRequest& request);
 
-/// The axes of a sweep of which nothing was asked: every variant that `--heads 4 --dim 192` allows in the three
-/// layouts.
+/// The axes of a sweep of which nothing was asked: the variants and layouts whose descriptors say so, with 4 heads.
 std::vector<Axis> default_sweep_axes();
 /// Both plans.
 Axis both_plans();

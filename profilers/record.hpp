@@ -58,8 +58,10 @@ struct Record {
   std::optional<double> memory_bound_time_share; ///< of the per-launch time
   std::optional<double> attention_time_share;    ///< launches inside mixer scopes
   std::optional<double> max_relative_error;      ///< against the float64 reference, where it was checked
+  std::string verified_by;                       ///< what max_relative_error compares; empty: nothing was compared
   std::string kernel_impl;                       ///< distinct implementations, most time first
   int threads = 0;
+  std::string processors;     ///< "1,3,0": those that the threads were bound to; empty where they were free
   std::string counter_origin; ///< what the counter columns are, or why they are empty
   std::string machine_fingerprint;
 };

@@ -38,6 +38,7 @@ class Session {
       : body_(body), options_(options), clock_(clock), host_(host), cache_(cache), interrupted_(interrupted) {}
 
   Measurement run() {
+    begin_ns_ = clock_.now_ns();
     prepare();
     std::optional<Sample> first;
     if (options_.warmup)
@@ -50,6 +51,9 @@ class Session {
   }
 
  private:
+  /// Since the session began: the timeout bounds warm-up and samples together.
+  double elapsed_s() { return seconds_between(begin_ns_, clock_.now_ns()); }
+
   void prepare() {
     result_.timer = clock_.name();
     result_.timer_resolution_s = probe_timer(clock_).resolution_s;
@@ -109,8 +113,15 @@ class Session {
         return last;
       result_.warmup_runs = 1;
     }
-    while (!interrupted_ && result_.warmup_runs < *options_.warmup)
+    while (!interrupted_ && result_.warmup_runs < *options_.warmup) {
       last = take_warm_up_sample();
+      if (elapsed_s() >= options_.timeout_s && result_.warmup_runs < *options_.warmup) {
+        result_.warnings.push_back(fmt::format("the timeout ended the warm-up after {} of {} runs ({:.3g} s for "
+                                               "warm-up and samples); raise --timeout",
+                                               result_.warmup_runs, *options_.warmup, options_.timeout_s));
+        return std::nullopt;
+      }
+    }
     while (!interrupted_ && !fits(last)) {
       enlarge(last);
       last = take_warm_up_sample();
@@ -122,7 +133,6 @@ class Session {
     WarmUpCriteria criteria;
     criteria.max_time_s = kWarmUpShareOfTimeout * options_.timeout_s;
     WarmUpRule rule(criteria);
-    const std::int64_t begin = clock_.now_ns();
     while (!interrupted_) {
       const Sample sample = take_warm_up_sample();
       if (!fits(sample)) {
@@ -130,14 +140,14 @@ class Session {
         continue;
       }
       const double one_s = sample.timed_s / static_cast<double>(result_.iterations_per_sample);
-      const double elapsed_s = seconds_between(begin, clock_.now_ns());
-      const auto end = rule.after(one_s, sample.timed_s, elapsed_s);
+      const double spent_s = elapsed_s();
+      const auto end = rule.after(one_s, sample.timed_s, spent_s);
       if (!end)
         continue;
       if (*end != WarmUpEnd::kSteady)
         result_.warnings.push_back(fmt::format("warm-up ended after {:.3g} s and {} runs before two windows agreed "
                                                "within {:g} %; raise --warmup or --timeout",
-                                               elapsed_s, result_.warmup_runs, 100 * criteria.tolerance));
+                                               spent_s, result_.warmup_runs, 100 * criteria.tolerance));
       return;
     }
   }
@@ -150,9 +160,6 @@ class Session {
     criteria.timeout_s = options_.timeout_s;
     criteria.min_samples = options_.min_samples;
     StoppingRule rule(criteria);
-    // A sample kept from the warm-up has spent its part of the timeout before this begins.
-    const double spent_s = first ? first->timed_s : 0;
-    const std::int64_t begin = clock_.now_ns();
     double timed_s = 0;
     std::optional<StopReason> stop;
     for (bool is_first = true; !stop; is_first = false) {
@@ -164,7 +171,7 @@ class Session {
       timed_s += next.timed_s;
       result_.samples_s.push_back(next.timed_s / static_cast<double>(result_.iterations_per_sample));
       result_.conditions.push_back(next.conditions);
-      stop = rule.after(result_.samples_s, timed_s, spent_s + seconds_between(begin, clock_.now_ns()));
+      stop = rule.after(result_.samples_s, timed_s, elapsed_s());
     }
     result_.stop_reason = *stop;
   }
@@ -229,6 +236,7 @@ class Session {
   const CacheControl& cache_;
   const std::atomic<bool>& interrupted_;
   Measurement result_;
+  std::int64_t begin_ns_ = 0;
   std::optional<double> least_sample_s_;
   double target_s_ = 0; ///< 0: a single iteration is always long enough
 };
@@ -259,11 +267,25 @@ Measurement measure(const std::function<void()>& body, const MeasureOptions& opt
   return Session(body, options, clock, host, cache, interrupted).run();
 }
 
+FirstRun run_once(std::size_t count, const std::function<void(std::size_t)>& run_launch, double most_s, Clock& clock,
+                  const std::atomic<bool>& interrupted) {
+  FirstRun out;
+  const std::int64_t begin = clock.now_ns();
+  while (out.launches < count && !interrupted && out.time_s <= most_s) {
+    run_launch(out.launches);
+    ++out.launches;
+    out.time_s = seconds_between(begin, clock.now_ns());
+  }
+  out.is_whole = out.launches == count;
+  return out;
+}
+
 std::vector<LaunchTiming> measure_launches(std::size_t count, const std::function<void(std::size_t)>& run_launch,
                                            const LaunchOptions& options, Clock& clock, const CacheControl& cache,
                                            const std::atomic<bool>& interrupted) {
   constexpr double kReadableSteps = 20;
   const auto resolution_s = probe_timer(clock).resolution_s;
+  const std::int64_t warm_up_begin = clock.now_ns();
   for (std::size_t i = 0; i < count && !interrupted; ++i)
     run_launch(i);
   std::vector<std::vector<double>> samples(count);
@@ -271,15 +293,18 @@ std::vector<LaunchTiming> measure_launches(std::size_t count, const std::functio
   const std::int64_t begin = clock.now_ns();
   for (std::int64_t round = 0; round < options.max_rounds && count > 0 && !interrupted; ++round) {
     const double elapsed_s = seconds_between(begin, clock.now_ns());
-    if (elapsed_s >= options.timeout_s || (round >= options.min_rounds && elapsed_s >= options.min_time_s))
+    const double spent_s = seconds_between(warm_up_begin, begin) + elapsed_s;
+    const bool is_late = round > 0 && spent_s >= options.timeout_s;
+    if (is_late || (round >= options.min_rounds && elapsed_s >= options.min_time_s))
       break;
     cache.prepare();
     stamps[0] = clock.now_ns();
-    for (std::size_t i = 0; i < count; ++i) {
-      run_launch(i);
-      stamps[i + 1] = clock.now_ns();
+    std::size_t done = 0;
+    for (; done < count && !interrupted; ++done) {
+      run_launch(done);
+      stamps[done + 1] = clock.now_ns();
     }
-    for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t i = 0; i < done; ++i)
       samples[i].push_back(seconds_between(stamps[i], stamps[i + 1]));
   }
   std::vector<LaunchTiming> timings(count);

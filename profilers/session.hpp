@@ -26,7 +26,7 @@ struct MeasureOptions {
   double min_time_s = 0.2;
   /// Relative half-width of the median's interval to reach; absent: stop on the minimum time, judge at 2 %.
   std::optional<double> max_noise = 0.02;
-  double timeout_s = 5;
+  double timeout_s = 5; ///< of warm-up and samples together; the sample that is being taken is finished
   std::int64_t min_samples = 10;
 };
 
@@ -72,11 +72,23 @@ struct LaunchTiming {
   bool below_resolution = false;
 };
 
+/// One run of all launches, before anything is measured.
+struct FirstRun {
+  double time_s = 0;
+  std::size_t launches = 0; ///< that were run
+  bool is_whole = false;
+};
+
+/// Runs the launches in order and gives up between two of them once `most_s` are over or an interrupt came, so that a
+/// case of unknown length cannot hold the process for ever.
+FirstRun run_once(std::size_t count, const std::function<void(std::size_t)>& run_launch, double most_s, Clock& clock,
+                  const std::atomic<bool>& interrupted);
+
 struct LaunchOptions {
   std::int64_t min_rounds = 5;
   std::int64_t max_rounds = 1000;
   double min_time_s = 0.1;
-  double timeout_s = 2;
+  double timeout_s = 2; ///< with the run before the first round; one round is always made
 };
 
 /// Times each of `count` launches in a pass of its own: all launches in program order, round after round, so that each

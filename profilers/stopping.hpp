@@ -27,7 +27,7 @@ struct StopCriteria {
   double min_time_s = 0.2;
   /// Half-width of the median's 95 % interval relative to the median; absent: stop on the minimum time alone.
   std::optional<double> max_noise = 0.02;
-  /// Most wall time of the sampling, cache flushes included.
+  /// Most wall time of warm-up and sampling, cache flushes included.
   double timeout_s = 5;
   std::int64_t min_samples = 10;
   std::int64_t max_samples = 100'000;
@@ -40,7 +40,7 @@ std::optional<double> relative_noise(std::span<const double> samples_s);
 class StoppingRule {
  public:
   explicit StoppingRule(const StopCriteria& criteria) : criteria_(criteria) {}
-  /// `timed_s` is the time inside samples, `elapsed_s` the wall time since sampling began.
+  /// `timed_s` is the time inside samples, `elapsed_s` the wall time since the session began.
   std::optional<StopReason> after(std::span<const double> samples_s, double timed_s, double elapsed_s);
 
  private:

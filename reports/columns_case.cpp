@@ -116,6 +116,11 @@ std::vector<CaseColumn> closing_columns() {
         "Largest deviation from the float64 reference relative to the reference's magnitude, where it was checked.",
         ""},
        [](const Record& r) { return cell(r.max_relative_error); }},
+      {{"verified_by", "", Group::kCase, Type::kText, Origin::kDerived,
+        "What was compared: reference (the case itself against the float64 reference), or twin and the id of the same "
+        "workload with smaller sizes; absent where nothing was compared.",
+        ""},
+       [](const Record& r) { return cell(r.verified_by); }},
       {{"machine_fingerprint", "", Group::kCase, Type::kText, Origin::kRequest,
         "Names the machine, build and settings; results of different fingerprints do not compare.", ""},
        [](const Record& r) { return cell(r.machine_fingerprint); }},

@@ -118,7 +118,10 @@ Json attempt_json(const Record& record) {
   if (record.kernel_impl.empty() && record.threads == 0 && record.counter_origin.empty()) {
     return nullptr;
   }
-  return {{"kernel_impl", record.kernel_impl}, {"threads", record.threads}, {"counter_origin", record.counter_origin}};
+  return {{"kernel_impl", record.kernel_impl},
+          {"threads", record.threads},
+          {"processors", record.processors.empty() ? Json(nullptr) : Json(record.processors)},
+          {"counter_origin", record.counter_origin}};
 }
 
 } // namespace
@@ -140,6 +143,7 @@ Json record_to_json(const Record& record, bool with_samples) {
   out["predicted"] = record.measured ? Json(nullptr) : predicted_json(record);
   out["attempt"] = record.measured ? Json(nullptr) : attempt_json(record);
   out["max_relative_error"] = cell_json(record.max_relative_error ? Cell(*record.max_relative_error) : Cell());
+  out["verified_by"] = record.verified_by.empty() ? Json(nullptr) : Json(record.verified_by);
   out["machine_fingerprint"] = record.machine_fingerprint.empty() ? Json(nullptr) : Json(record.machine_fingerprint);
   return out;
 }

@@ -202,6 +202,7 @@ void read_run(const JsonReader& reader, Record& out) {
     reader.reject("threads", "a number of threads");
   }
   out.threads = static_cast<int>(threads);
+  out.processors = reader.text("processors");
   out.counter_origin = reader.text("counter_origin");
 }
 
@@ -250,6 +251,7 @@ Record record_from_json(const Json& json) {
     read_run(*attempt, out);
   }
   out.max_relative_error = reader.real("max_relative_error");
+  out.verified_by = reader.text("verified_by");
   out.machine_fingerprint = reader.text("machine_fingerprint");
   return out;
 }

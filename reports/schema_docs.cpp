@@ -117,6 +117,7 @@ Json case_schema() {
   properties["attempt"] = nullable("object");
   properties["attempt"]["description"] = "What is known of the run of a case that was not measured.";
   properties["max_relative_error"] = nullable("number");
+  properties["verified_by"] = nullable("string");
   properties["machine_fingerprint"] = nullable("string");
   return object_schema(std::move(properties));
 }

@@ -157,7 +157,7 @@ int compare_workloads(const Arguments& arguments, Context& context) {
       prepared.record.reason = kInterruptedReason;
       prepared.record.measured.reset();
     } else if (prepared.record.measured) {
-      runner.explain(prepared);
+      runner.explain(prepared, measuring.timing.timeout_s);
     }
     records.push_back(std::move(prepared.record));
   }

@@ -7,6 +7,7 @@
 #include "cli/options.hpp"
 #include "cli/rows.hpp"
 #include "cli/run_folder.hpp"
+#include "cli/run_manifest.hpp"
 #include "cli/sweep_loop.hpp"
 #include "operators/core/error.hpp"
 #include "reports/console.hpp"
@@ -15,6 +16,7 @@
 #include "reports/result_set.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <ostream>
 
@@ -30,17 +32,36 @@ using profilers::Status;
 constexpr double kIsolatedTimeoutMultiple = 4.0;
 constexpr double kIsolatedExtraS = 120.0;
 
-SweepPlan plan_of(const Arguments& arguments) {
-  PlanRequest request = plan_request(arguments);
+/// What a sweep of which nothing was asked may take, the first measurement of the machine included.
+constexpr double kDefaultSweepS = 60;
+/// The machine is measured first, but cases need some time too.
+constexpr double kLeastSharedS = 30;
+/// Of which a check against the reference takes a fraction of the share of a case.
+constexpr std::int64_t kQuickCheckMacs = 8'000'000;
+
+void drop_default(PlanRequest& request, std::string_view given, std::string_view dropped) {
+  const auto is_given = [&](const Axis& axis) { return axis.name == given; };
+  if (std::any_of(request.axes.begin(), request.axes.end(), is_given)) {
+    std::erase_if(request.default_axes, [&](const Axis& axis) { return axis.name == dropped; });
+  }
+}
+
+SweepPlan plan_of(PlanRequest request) {
   request.default_axes = {both_plans()};
   if (!chooses_workload(request)) {
     request.default_axes = default_sweep_axes();
-    const auto gives_length = [](const Axis& axis) { return axis.name == "seq_len"; };
-    if (std::any_of(request.axes.begin(), request.axes.end(), gives_length)) {
-      std::erase_if(request.default_axes, [](const Axis& axis) { return axis.name == "grid"; });
-    }
+    drop_default(request, "seq_len", "grid");
+    drop_default(request, "heads", "kv_heads");
   }
   return plan_sweep(request);
+}
+
+/// Nothing was said about how long it may take: the cases share a minute.
+bool shares_a_minute(const Arguments& arguments) {
+  constexpr std::array kTimes = {"--budget", "--timeout",   "--min-time", "--repetitions",
+                                 "--warmup", "--max-noise", "--isolate",  "--cache"};
+  return !chooses_workload(plan_request(arguments)) &&
+         std::none_of(kTimes.begin(), kTimes.end(), [&](const char* flag) { return arguments.given(flag); });
 }
 
 bool keeps_going(const Arguments& arguments) {
@@ -91,10 +112,12 @@ std::vector<std::string> forwarded(const Arguments& arguments, const std::filesy
 MeasureCase measure_of(const Arguments& arguments, const MeasuringRequest& measuring, CaseRunner& runner,
                        const RunFolder& folder, Seams& seams) {
   if (!arguments.given("--isolate")) {
-    return [&runner](const PlannedCase& planned) { return runner.run(planned); };
+    return
+        [&runner](const PlannedCase& planned, std::optional<double> share_s) { return runner.run(planned, share_s); };
   }
   const double timeout_s = measuring.timing.timeout_s * kIsolatedTimeoutMultiple + kIsolatedExtraS;
-  return [args = forwarded(arguments, folder.path / "machine.json"), timeout_s, &seams](const PlannedCase& planned) {
+  return [args = forwarded(arguments, folder.path / "machine.json"), timeout_s,
+          &seams](const PlannedCase& planned, std::optional<double> /*share_s*/) {
     return measure_isolated(planned, args, timeout_s, seams);
   };
 }
@@ -135,9 +158,38 @@ void warn_of_other_machine(const RunFolder& folder, const profilers::Machine& ma
   }
 }
 
+/// What the rows of this sweep are measured with.
+RunManifest manifest_of(const Arguments& arguments, const MeasuringRequest& measuring, const SweepPlan& plan,
+                        const profilers::Machine& machine, Seams& seams) {
+  RunManifest out;
+  out.settings = measuring_settings(measuring);
+  out.settings.push_back({"--isolate", arguments.given("--isolate") ? "true" : "-"});
+  out.settings.push_back({"a minute shared by all cases", shares_a_minute(arguments) ? "(no flag about time)" : "-"});
+  out.settings.push_back({"counters", seams.counter_origin()});
+  out.host = profilers::fingerprint(seams.environment());
+  out.ceilings = machine.fingerprint;
+  out.shard = plan_request(arguments).shard;
+  out.cases = plan.cases.size();
+  return out;
+}
+
+void keep_manifest(const RunManifest& manifest, const RunFolder& folder, Context& context) {
+  if (!folder.earlier.empty()) {
+    const std::optional<RunManifest> earlier = read_manifest(*context.seams.files, folder.path);
+    if (earlier) {
+      require_same_run(*earlier, manifest, folder.path);
+    } else {
+      context.err << fmt::format("attnprof: {} has no run.json, so how its rows were measured is not known\n",
+                                 folder.path.string());
+    }
+  }
+  write_manifest(*context.seams.files, manifest, folder.path);
+}
+
 int sweep(const Arguments& arguments, Context& context) {
-  const SweepPlan plan = plan_of(arguments);
-  const MeasuringRequest measuring = measuring_request(arguments);
+  const std::int64_t begin_ns = context.seams.clock->now_ns();
+  const SweepPlan plan = plan_of(plan_request(arguments));
+  MeasuringRequest measuring = measuring_request(arguments);
   SweepSettings settings;
   settings.keep_going = keeps_going(arguments);
   if (const auto budget = arguments.text("--budget")) {
@@ -162,7 +214,15 @@ int sweep(const Arguments& arguments, Context& context) {
   }
   const profilers::Machine machine = measured_machine(arguments, context);
   warn_of_other_machine(folder, machine, context.err);
+  keep_manifest(manifest_of(arguments, measuring, plan, machine, context.seams), folder, context);
   write_machine(*context.seams.files, machine, folder.path / "machine.json");
+  if (shares_a_minute(arguments)) {
+    const double spent_s = profilers::seconds_between(begin_ns, context.seams.clock->now_ns());
+    settings.shared_s = std::max(kDefaultSweepS - spent_s, kLeastSharedS);
+    measuring.check_limits.macs = kQuickCheckMacs;
+    context.err << fmt::format("attnprof: {} cases share about {:.0f} s; --timeout gives each case a time of its own\n",
+                               plan.cases.size(), *settings.shared_s);
+  }
   const InterruptScope scope(*context.seams.interrupt);
   CaseRunner runner(context.seams, measuring, &machine);
   const MeasureCase measure = measure_of(arguments, measuring, runner, folder, context.seams);
@@ -172,6 +232,26 @@ int sweep(const Arguments& arguments, Context& context) {
   context.err << unverified_sentence(records);
   const int code = rows_exit_code(records, *context.seams.interrupt);
   return code == kExitOk && baseline ? gate(arguments, records, *baseline, context) : code;
+}
+
+/// From the plan itself, so that it cannot say anything else.
+std::string default_sweep_sentence() {
+  const SweepPlan plan = plan_of({});
+  std::vector<std::string> variants;
+  std::vector<std::string> layouts;
+  const auto add = [](std::vector<std::string>& names, const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      names.push_back(name);
+    }
+  };
+  for (const PlannedCase& planned : plan.cases) {
+    add(variants, planned.config.text("variant"));
+    add(layouts, planned.config.text("layout"));
+  }
+  return fmt::format("Without a workload: {} in the layouts {}\non a grid of {}, both plans: {} cases, "
+                     "which share a minute.\n",
+                     fmt::join(variants, ", "), fmt::join(layouts, ", "), plan.cases.front().config.text("grid"),
+                     plan.cases.size());
 }
 
 std::vector<OptionSpec> own_options() {
@@ -196,8 +276,7 @@ Command sweep_command() {
   Command out;
   out.name = "sweep";
   out.summary = "measure a grid of cases; writes records, tables and a report";
-  out.details = "Without a workload: mha, mqa, gqa, group, cga, linear and window in the layouts op, standard and\n"
-                "sandwich at 14x14, dim 192, 4 heads (which all take), both plans: about a minute on 2 cores.\n";
+  out.details = default_sweep_sentence();
   out.usage = "[WORKLOAD...] [CASE_ID...] [-o DIR]";
   out.positional = "case id";
   out.options = joined({workload_options(),

@@ -15,7 +15,7 @@ namespace {
 
 using operators::Verification;
 
-/// The executors of this host. A device that is absent is named on stderr, and the others are checked.
+/// The executors of this host. Nobody asked for those that are absent; the last line names those that were checked.
 std::vector<std::unique_ptr<operators::Executor>> executors(Context& context) {
   std::vector<std::unique_ptr<operators::Executor>> out;
   for (const char* device : {"cpu", "cuda"}) {
@@ -25,7 +25,6 @@ std::vector<std::unique_ptr<operators::Executor>> executors(Context& context) {
       if (error.kind() != operators::ErrorKind::kUnavailable) {
         throw;
       }
-      context.err << fmt::format("attnprof: {} is not checked: {}\n", device, error.what());
     }
   }
   return out;
@@ -40,8 +39,12 @@ class Tally {
     out_ << fmt::format("{} {}: {}\n", one.passed ? "PASS" : "FAIL", one.name, one.detail) << std::flush;
   }
 
-  int finish() {
-    out_ << fmt::format("{} passed, {} failed\n", passed_, failed_);
+  int finish(const std::vector<const operators::Executor*>& executors) {
+    std::vector<std::string> names;
+    for (const operators::Executor* executor : executors) {
+      names.push_back(executor->name());
+    }
+    out_ << fmt::format("{} passed, {} failed, on {}\n", passed_, failed_, fmt::join(names, " and "));
     return failed_ == 0 ? kExitOk : kExitRowFailed;
   }
 
@@ -71,7 +74,7 @@ int verify(const Arguments& arguments, Context& context) {
       tally.add(operators::verify_case(config, borrowed));
     }
   }
-  return tally.finish();
+  return tally.finish(borrowed);
 }
 
 } // namespace

@@ -24,6 +24,17 @@ View each_row(const View& vector, const View& like) {
 
 } // namespace
 
+std::vector<float> constant_values(std::string_view what, Count elements, std::int64_t most) {
+  if (elements.value() > most) {
+    throw Error(ErrorKind::kOverflow, fmt::format("{} has {} elements, more than the {} that a table may have: use "
+                                                  "smaller sizes",
+                                                  what, elements.value(), most));
+  }
+  std::vector<float> out;
+  out.reserve(static_cast<std::size_t>(elements.value()));
+  return out;
+}
+
 GraphBuilder::Scope::Scope(GraphBuilder& builder, const std::string& name)
     : builder_(builder), length_(builder.scope_.size()) {
   builder.scope_ += name + "/";
@@ -78,6 +89,12 @@ std::string GraphBuilder::set_weight_prefix(std::string prefix) {
 }
 
 void GraphBuilder::push(const std::string& leaf, Primitive primitive) {
+  if (graph_.ops.size() == kMaxOps) {
+    throw Error(ErrorKind::kOverflow,
+                fmt::format("the workload has more than the {} launches that can be listed: use a smaller --depth, "
+                            "--heads or --n-ffn",
+                            kMaxOps));
+  }
   graph_.ops.push_back({scope_ + leaf, std::move(primitive)});
 }
 
@@ -211,7 +228,8 @@ View GraphBuilder::pad_rows(const std::string& leaf, const View& x, std::int64_t
   if (real == rows) {
     return x;
   }
-  std::vector<float> index(static_cast<std::size_t>(rows), -1.0F);
+  std::vector<float> index = constant_values("the padded sequence", rows, kMaxIndexedRows);
+  index.resize(static_cast<std::size_t>(rows), -1.0F);
   std::iota(index.begin(), index.begin() + static_cast<std::ptrdiff_t>(real), 0.0F);
   return gather(leaf, x, constant(fmt::format("pad_{}_to_{}", real, rows), {rows}, std::move(index)));
 }

@@ -3,6 +3,17 @@
 
 namespace attnprof::operators {
 
+/// Passes over longer lists would take minutes; the deepest published networks stay below a tenth of this.
+inline constexpr std::size_t kMaxOps = 50'000;
+
+/// Values of a constant are kept in the graph; 2^26 of them take 256 MiB.
+inline constexpr std::int64_t kMaxConstantElements = std::int64_t{1} << 26U;
+/// A float holds whole numbers exactly up to 2^24, so that longer lists of rows would name wrong ones.
+inline constexpr std::int64_t kMaxIndexedRows = std::int64_t{1} << 24U;
+/// An empty vector with room for so many values of a constant. Throws Error(kOverflow) with `what` and the count beyond
+/// `most`, before any memory is taken.
+std::vector<float> constant_values(std::string_view what, Count elements, std::int64_t most = kMaxConstantElements);
+
 /// Adds tensors and ops to a graph. Every op-adding function takes the leaf of its scope and returns the view of its
 /// result. Shapes are checked here; a mismatch is Error(kInternal), a fault of the variant and not of the user.
 class GraphBuilder {

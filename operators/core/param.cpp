@@ -10,8 +10,17 @@
 namespace attnprof::operators {
 namespace {
 
-ParamSpec integer(std::string name, std::string help, Value fallback = {}, std::int64_t min = 1) {
-  return {std::move(name), ParamKind::kInteger, std::move(help), std::move(fallback), min, 4'000'000'000, {}};
+/// Sizes may be far beyond any real one. What makes launches, loops or threads one by one ends where it would exhaust
+/// the machine before anything could be counted.
+constexpr std::int64_t kMaxSize = 4'000'000'000;
+constexpr std::int64_t kMaxDepth = 1'000;
+constexpr std::int64_t kMaxFfnsPerSide = 1'000;
+constexpr std::int64_t kMaxKernelSide = 65'536;
+constexpr std::int64_t kMaxThreads = 1'024;
+
+ParamSpec integer(std::string name, std::string help, Value fallback = {}, std::int64_t min = 1,
+                  std::int64_t max = kMaxSize) {
+  return {std::move(name), ParamKind::kInteger, std::move(help), std::move(fallback), min, max, {}};
 }
 ParamSpec choice(std::string name, std::string help, std::vector<std::string> choices, Value fallback = {}) {
   return {std::move(name), ParamKind::kChoice, std::move(help), std::move(fallback), 0, 0, std::move(choices)};
@@ -58,9 +67,9 @@ const std::vector<ParamSpec>& shared_params() {
       integer("chunk", "tokens per chunk"),
       integer("window", "side of a window, or keys kept by a sliding window"),
       integer("shift", "of the windows", {}, 0),
-      integer("kernel", "side of a depthwise convolution"),
-      integer("n_ffn", "FFNs on each side of a sandwich's mixer", std::int64_t{2}, 0),
-      integer("depth", "blocks of the layout", std::int64_t{1}),
+      integer("kernel", "side of a depthwise convolution", {}, 1, kMaxKernelSide),
+      integer("n_ffn", "FFNs on each side of a sandwich's mixer", std::int64_t{2}, 0, kMaxFfnsPerSide),
+      integer("depth", "blocks of the layout", std::int64_t{1}, 1, kMaxDepth),
       other("skip", ParamKind::kText, "skipped blocks, 3-8 or 3,5,7,9"),
       choice("phi", "what replaces a skipped mixer", {"identity", "conv", "dwc", "full"}),
       other("causal", ParamKind::kFlag, "bottom-right aligned causal mask", false),
@@ -69,7 +78,7 @@ const std::vector<ParamSpec>& shared_params() {
       choice("dtype", "element type in memory", {"f32", "bf16", "f16"}, string("f32")),
       choice("plan", "one launch per op, or fused", {"eager", "fused"}, string("eager")),
       choice("device", "", {"cpu", "cuda"}, string("cpu")),
-      integer("threads", "worker threads (all cores the process may use)"),
+      integer("threads", "worker threads (all cores the process may use)", {}, 1, kMaxThreads),
   };
   return kParams;
 }

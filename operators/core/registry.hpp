@@ -17,6 +17,8 @@ struct VariantDescriptor {
   View (*build)(GraphBuilder& builder, const Config& config, const View& x) = nullptr;
   /// Small configurations, "heads=4 causal=true ...", that the contract tests loop over.
   std::vector<std::string> samples;
+  /// Whether a sweep of which nothing was asked measures it; it must then take --heads 4 --dim 192 on a grid of 14x14.
+  bool in_default_sweep = false;
 };
 
 /// One residual or plain sub-layer of a layout.
@@ -47,6 +49,7 @@ struct LayoutDescriptor {
   /// Steps of one block; blocks of most layouts are alike.
   std::vector<LayoutStep> (*steps)(const Config& config, std::int64_t block) = nullptr;
   std::vector<std::string> samples;
+  bool in_default_sweep = false; ///< with every variant of the default sweep
 };
 
 /// A whole network with published figures. One file in models/ defines one family.

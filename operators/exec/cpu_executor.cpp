@@ -98,6 +98,7 @@ class CpuProgram final : public Program {
     }
     return bytes_of_tensor(i);
   }
+  [[nodiscard]] std::vector<int> processors() const override { return team_.processors(); }
 
  private:
   void run_kernel(const CpuKernel& kernel) const {

@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace attnprof::operators {
 
@@ -36,6 +38,8 @@ class Program {
   [[nodiscard]] virtual std::vector<float> read(TensorId tensor) const = 0;
   /// Where a tensor lies in host memory, so that a cache policy can evict it; absent on devices.
   [[nodiscard]] virtual std::optional<std::span<const std::byte>> memory(TensorId tensor) const = 0;
+  /// The logical processor that each worker thread is bound to; empty where they are free, and on devices.
+  [[nodiscard]] virtual std::vector<int> processors() const { return {}; }
 };
 
 class Executor {

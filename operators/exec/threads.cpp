@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fstream>
+#include <map>
 #include <sched.h>
+#include <string>
+#include <tuple>
 
 namespace attnprof::operators {
 namespace {
@@ -31,10 +34,10 @@ cpu_set_t allowed_set() {
   return out;
 }
 
-/// Position of a processor among the hardware threads of its core; 0 where the system does not say.
-int rank_in_core(int processor) {
-  std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", processor));
-  int rank = 0;
+/// Ids of a list such as "0-3,8"; empty where the file is missing.
+std::vector<int> read_id_list(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<int> out;
   int first = 0;
   char mark = ',';
   while (mark == ',' && file >> first) {
@@ -44,13 +47,17 @@ int rank_in_core(int processor) {
       file.get(mark);
     }
     for (int id = first; id <= last; ++id) {
-      if (id == processor) {
-        return rank;
-      }
-      ++rank;
+      out.push_back(id);
     }
   }
-  return 0;
+  return out;
+}
+
+/// The lowest hardware thread of the core, which names it; the processor itself where the system does not say.
+int core_of(int processor) {
+  const std::vector<int> siblings =
+      read_id_list(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", processor));
+  return siblings.empty() ? processor : *std::min_element(siblings.begin(), siblings.end());
 }
 
 void release() {
@@ -63,20 +70,32 @@ void release() {
 
 } // namespace
 
-std::vector<int> usable_processors() {
-  const cpu_set_t allowed = allowed_set();
-  std::vector<std::pair<int, int>> ranked;
-  for (int id = 0; id < CPU_SETSIZE; ++id) {
-    if (CPU_ISSET(id, &allowed)) {
-      ranked.emplace_back(rank_in_core(id), id);
-    }
+std::vector<int> binding_order(std::vector<Processor> processors) {
+  std::sort(processors.begin(), processors.end(), [](const Processor& a, const Processor& b) { return a.id < b.id; });
+  std::map<int, int> seen; // hardware threads of a core so far
+  std::vector<std::tuple<int, bool, bool, int>> ranked;
+  for (const Processor& one : processors) {
+    const bool on_first_core = one.core == processors.front().core;
+    ranked.emplace_back(seen[one.core]++, one.slow, on_first_core, one.id);
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<int> out;
-  for (const auto& [rank, id] : ranked) {
+  for (const auto& [rank, slow, on_first_core, id] : ranked) {
     out.push_back(id);
   }
   return out;
+}
+
+std::vector<int> usable_processors() {
+  const cpu_set_t allowed = allowed_set();
+  const std::vector<int> slow = read_id_list("/sys/devices/cpu_atom/cpus"); // hybrid machines only
+  std::vector<Processor> processors;
+  for (int id = 0; id < CPU_SETSIZE; ++id) {
+    if (CPU_ISSET(id, &allowed)) {
+      processors.push_back({id, core_of(id), std::find(slow.begin(), slow.end(), id) != slow.end()});
+    }
+  }
+  return binding_order(std::move(processors));
 }
 
 ThreadTeam::ThreadTeam(int threads) : size_(threads), processors_(usable_processors()) {
@@ -92,6 +111,10 @@ ThreadTeam::~ThreadTeam() {
   }
 #pragma omp parallel num_threads(size_)
   release();
+}
+
+std::vector<int> ThreadTeam::processors() const {
+  return processors_.empty() ? processors_ : std::vector<int>(processors_.begin(), processors_.begin() + size_);
 }
 
 void ThreadTeam::bind(int worker) const {

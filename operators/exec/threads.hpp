@@ -4,7 +4,17 @@
 
 namespace attnprof::operators {
 
-/// Processors that this thread may use, one logical processor per core first, then their siblings.
+/// A logical processor and its place in the machine.
+struct Processor {
+  int id = 0;
+  int core = 0;      ///< the same for hardware threads of one core
+  bool slow = false; ///< of an efficiency core
+};
+/// The order in which workers take processors: one hardware thread of each core first, fast cores before slow ones, and
+/// among them the core of the first processor last, since that is where systems put their interrupts and daemons.
+std::vector<int> binding_order(std::vector<Processor> processors);
+
+/// Processors that this thread may use, in binding_order.
 std::vector<int> usable_processors();
 
 /// A fixed number of OpenMP workers, each bound to a processor of its own: unbound threads can share one for
@@ -18,6 +28,8 @@ class ThreadTeam {
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   [[nodiscard]] int size() const { return size_; }
+  /// One for each worker; empty where they are not bound.
+  [[nodiscard]] std::vector<int> processors() const;
 
   /// Runs work(share) once for each share of `size()`, at once. The runtime may give fewer threads than asked for; a
   /// thread then does several shares.

@@ -40,7 +40,8 @@ namespace {
 
 /// For each position of the padded, rolled map the row of x that it shows, -1 for padding.
 std::vector<float> rolled_index(const Windows& w) {
-  std::vector<float> index;
+  std::vector<float> index =
+      constant_values("the padded grid", Count(w.padded_height()) * w.padded_width(), kMaxIndexedRows);
   for (std::int64_t i = 0; i < w.padded_height(); ++i) {
     for (std::int64_t j = 0; j < w.padded_width(); ++j) {
       const std::int64_t row = (i + w.shift) % w.padded_height();
@@ -54,7 +55,7 @@ std::vector<float> rolled_index(const Windows& w) {
 
 /// For each token of x the position of the padded, rolled map that holds it.
 std::vector<float> unrolled_index(const Windows& w) {
-  std::vector<float> index;
+  std::vector<float> index = constant_values("the grid", Count(w.height) * w.width, kMaxIndexedRows);
   for (std::int64_t i = 0; i < w.height; ++i) {
     for (std::int64_t j = 0; j < w.width; ++j) {
       const std::int64_t row = (i + w.padded_height() - w.shift) % w.padded_height();
@@ -122,7 +123,7 @@ std::int64_t real_window_pairs(const Windows& w) {
 }
 
 View shift_mask(GraphBuilder& builder, const Windows& w) {
-  std::vector<float> mask;
+  std::vector<float> mask = constant_values("the mask of shifted windows", Count(w.count()) * w.tokens() * w.tokens());
   for (std::int64_t window = 0; window < w.count(); ++window) {
     const auto region_of = [&](std::int64_t t) {
       return region(window / w.columns() * w.side + t / w.side, window % w.columns() * w.side + t % w.side, w);
@@ -138,7 +139,7 @@ View shift_mask(GraphBuilder& builder, const Windows& w) {
 
 View relative_bias(GraphBuilder& builder, const Windows& w, std::int64_t heads) {
   const std::int64_t span = 2 * w.side - 1;
-  std::vector<float> index;
+  std::vector<float> index = constant_values("the table of relative positions", Count(w.tokens()) * w.tokens());
   for (std::int64_t q = 0; q < w.tokens(); ++q) {
     for (std::int64_t k = 0; k < w.tokens(); ++k) {
       const std::int64_t dy = q / w.side - k / w.side;

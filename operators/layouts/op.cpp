@@ -11,6 +11,7 @@ LayoutDescriptor describe_layout_op() {
     return std::vector<LayoutStep>{{LayoutStep::Kind::kMixer, "mixer", "", "", false}};
   };
   out.samples = {""};
+  out.in_default_sweep = true;
   return out;
 }
 

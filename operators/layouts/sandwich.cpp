@@ -38,6 +38,7 @@ LayoutDescriptor describe_layout_sandwich() {
     return steps;
   };
   out.samples = {"n_ffn=1", "n_ffn=2:depth=2:kernel=5"};
+  out.in_default_sweep = true;
   return out;
 }
 

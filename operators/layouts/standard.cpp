@@ -15,6 +15,7 @@ LayoutDescriptor describe_layout_standard() {
                                    {LayoutStep::Kind::kFfn, "ffn", "ffn.", "ln2.", true}};
   };
   out.samples = {"mlp_ratio=2", "depth=2:ffn=swiglu:ffn_dim=5"};
+  out.in_default_sweep = true;
   return out;
 }
 

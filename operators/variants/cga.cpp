@@ -56,6 +56,7 @@ VariantDescriptor describe_variant_cga() {
   out.resolve = resolve;
   out.build = build;
   out.samples = {"batch=2:seq_len=5:dim=12:heads=3:qk_dim=2", "seq_len=70:dim=8:heads=2:qk_dim=3"};
+  out.in_default_sweep = true;
   return out;
 }
 

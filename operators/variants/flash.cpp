@@ -56,7 +56,8 @@ View causal_global_part(GraphBuilder& builder, const View& q, const View& k, con
   const std::int64_t tokens = real * q.dims[0];
   const View kv = builder.matmul("lin_kv", k.transpose(2, 3), v, {{}, MatMul::MaskAxes::kInner, tokens});
   const View sums = builder.cumsum("lin_cumsum", kv.merge(2)).split(2, kv.dims[2], kv.dims[3]);
-  std::vector<float> factors(static_cast<std::size_t>(chunks.count), 0.0F);
+  std::vector<float> factors = constant_values("the list of chunks", chunks.count);
+  factors.resize(static_cast<std::size_t>(chunks.count), 0.0F);
   for (std::int64_t g = 1; g < chunks.count; ++g) {
     factors[static_cast<std::size_t>(g)] = 1.0F / static_cast<float>(g * chunks.size);
   }

@@ -23,6 +23,7 @@ VariantDescriptor describe_variant_gqa() {
   out.samples = {"batch=2:seq_len=5:dim=16:heads=4:kv_heads=2", "seq_len=6:dim=8:heads=4:kv_heads=4",
                  "seq_len=70:dim=16:heads=4:kv_heads=2:causal=true:rope=true",
                  "phase=decode:seq_len=3:past_len=70:dim=16:heads=4:kv_heads=2:causal=true:rope=true"};
+  out.in_default_sweep = true;
   return out;
 }
 

@@ -33,6 +33,7 @@ VariantDescriptor describe_variant_group() {
   out.resolve = resolve_grouped_heads;
   out.build = build;
   out.samples = {"batch=2:seq_len=5:dim=12:heads=3:qk_dim=2", "seq_len=70:dim=12:heads=3:qk_dim=2:v_dim=7"};
+  out.in_default_sweep = true;
   return out;
 }
 

@@ -116,6 +116,7 @@ VariantDescriptor describe_variant_linear() {
   out.samples = {"batch=2:seq_len=5:dim=12:heads=3", "seq_len=6:dim=8:heads=2:features=exp",
                  "seq_len=9:dim=8:heads=2:causal=true:chunk=4",
                  "batch=2:seq_len=8:dim=8:heads=2:causal=true:chunk=4:features=exp"};
+  out.in_default_sweep = true;
   return out;
 }
 

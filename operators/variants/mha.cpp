@@ -21,6 +21,7 @@ VariantDescriptor describe_variant_mha() {
                  "seq_len=80:dim=8:heads=2:causal=true:window=5",
                  "phase=decode:past_len=150:dim=8:heads=2:causal=true:window=16",
                  "phase=prefill:seq_len=6:dim=8:heads=2:causal=true"};
+  out.in_default_sweep = true;
   return out;
 }
 

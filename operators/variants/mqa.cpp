@@ -14,6 +14,7 @@ VariantDescriptor describe_variant_mqa() {
   };
   out.samples = {"batch=2:seq_len=5:dim=12:heads=3", "seq_len=6:dim=8:heads=4:causal=true",
                  "phase=decode:past_len=9:dim=8:heads=2:causal=true:rope=true"};
+  out.in_default_sweep = true;
   return out;
 }
 

@@ -72,6 +72,7 @@ VariantDescriptor describe_variant_window() {
   out.samples = {"batch=2:grid=4x4:dim=8:heads=2:window=2", "batch=2:grid=4x6:dim=8:heads=2:window=2:shift=1",
                  "grid=3x5:dim=8:heads=2:window=2", "grid=5x3:dim=8:heads=2:window=3:shift=1",
                  "grid=4x4:dim=8:heads=2:window=7"};
+  out.in_default_sweep = true;
   return out;
 }
 

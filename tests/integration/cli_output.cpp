@@ -14,6 +14,7 @@ TEST_CASE("output: version, help and lists") {
   const RunResult help = place.run("--help");
   CHECK(help.exit_code == 0);
   CHECK(help.err.empty());
+  CHECK(has(help.out, "130 after Ctrl-C"));
   for (const char* command :
        {"list", "cost", "run", "sweep", "compare", "report", "machine", "verify", "merge", "doctor"}) {
     INFO(command);
@@ -133,5 +134,6 @@ TEST_CASE("output: verify passes on its own samples and counts") {
   const RunResult golden = place.run("verify " + (test_files_dir() / "golden" / "mha.json").string());
   INFO(golden.out << golden.err);
   CHECK(golden.exit_code == 0);
-  CHECK(has(golden.out, "1 passed, 0 failed"));
+  CHECK(has(golden.out, "1 passed, 0 failed, on cpu"));
+  CHECK_FALSE(has(golden.err, "cuda")); // nobody asked for it
 }

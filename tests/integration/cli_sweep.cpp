@@ -2,6 +2,7 @@
 #include "tests/integration/cli_support.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 
 using namespace attnprof::tests;
@@ -60,6 +61,8 @@ TEST_CASE("sweep: a dry run lists the cases and runs none") {
   const RunResult newcomer = place.run("sweep --dry-run");
   CHECK(has(newcomer.out, "42 cases"));
   CHECK_FALSE(has(newcomer.out, "invalid"));
+  CHECK(has(newcomer.out, "kv_heads=2"));
+  CHECK(has(place.run("sweep --help").out, "42 cases"));
 }
 
 TEST_CASE("sweep: both plans unless one is asked for") {
@@ -223,4 +226,84 @@ TEST_CASE("sweep: a baseline is a gate") {
   CHECK(wider.exit_code == 5); // one of the two rows is gone
   CHECK(has(wider.out, "missing"));
   CHECK(place.run(sweep + " --baseline before --fail-on missing,fail -o same").exit_code == 0);
+}
+
+TEST_CASE("sweep: resuming with other settings is refused, names them, and leaves the rows alone") {
+  const Workplace place;
+  const std::string sweep = kSmallSweep + " --filter variant=mha";
+  REQUIRE(place.run(sweep + " -o out").exit_code == 0);
+  const std::string before = place.text("out/records.jsonl");
+  const auto refused = [&](const std::string& line, const std::string& named) {
+    const RunResult result = place.run(line + " --resume -o out");
+    INFO(result.err);
+    CHECK(result.exit_code == 2);
+    CHECK(has(result.err, named));
+    CHECK(has(result.err, "another folder with -o"));
+    CHECK(place.text("out/records.jsonl") == before);
+  };
+  refused(sweep + " --repetitions 3", "--repetitions 3");
+  refused(sweep + " --cache cold", "--cache warm");
+  refused(sweep + " --isolate", "--isolate");
+  refused(sweep + " --shard 1/2", "--shard 1/1");
+  refused("sweep --variant mha --grid 4x4,5x5 --dim 16 --heads 2 --plan eager --min-time 5ms --timeout 0.2",
+          "--timeout 0.1");
+  // The same in other words is the same.
+  const RunResult same = place.run(
+      "sweep --variant mha --grid 4x4,5x5 --dim 16 --heads 2 --plan eager --min-time 0.005 --timeout 100ms --resume "
+      "-o out");
+  INFO(same.err);
+  CHECK(same.exit_code == 0);
+  CHECK(place.text("out/records.jsonl") == before);
+
+  std::string manifest = place.text("out/run.json");
+  const json read = json::parse(manifest);
+  const std::string host = read["host"];
+  manifest.replace(manifest.find(host), host.size(), "0000000000000000");
+  std::ofstream(place.file("out/run.json")) << manifest;
+  refused(sweep, "another machine or build");
+}
+
+TEST_CASE("sweep: merge names shards that are missing, doubled or cut short, and writes nothing") {
+  const Workplace place;
+  for (const char* shard : {"1", "2", "3"}) {
+    const std::string name(shard);
+    REQUIRE(place.run(kSmallSweep + " --shard " + name + "/3 -o part" + name).exit_code == 0);
+  }
+  const RunResult missing = place.run("merge part1 part3 -o whole");
+  CHECK(missing.exit_code == 5);
+  CHECK(has(missing.err, "shard 2/3 is missing"));
+  CHECK_FALSE(std::filesystem::exists(place.file("whole")));
+  const RunResult doubled = place.run("merge part1 part2 part2 part3 -o whole");
+  CHECK(doubled.exit_code == 2);
+  CHECK(has(doubled.err, "both shard 2/3"));
+  REQUIRE(place.run(kSmallSweep + " --shard 1/2 -o half").exit_code == 0);
+  const RunResult mixed = place.run("merge half part2 -o whole");
+  CHECK(mixed.exit_code == 2);
+  CHECK(has(mixed.err, "shard 1/2"));
+  CHECK(has(mixed.err, "shard 2/3"));
+  // In any order they make the whole.
+  const RunResult merged = place.run("merge part3 part1 part2 -o whole");
+  INFO(merged.err);
+  CHECK(merged.exit_code == 0);
+  REQUIRE(place.run(kSmallSweep + " -o once").exit_code == 0);
+  CHECK(ids_of(place.records("whole")) == ids_of(place.records("once")));
+  // A shard that was killed.
+  const std::vector<std::string> lines = place.lines("part2/records.jsonl");
+  std::ofstream(place.file("part2/records.jsonl")) << lines.front() << "\n";
+  const RunResult cut = place.run("merge part1 part2 part3 -o again");
+  CHECK(cut.exit_code == 5);
+  CHECK(has(cut.err, "1 of its 2 rows"));
+}
+
+TEST_CASE("sweep: a large case is checked by a smaller twin") {
+  const Workplace place;
+  const RunResult result = place.run("sweep --variant mha --layout standard --batch 4 --plan fused --min-time 5ms "
+                                     "--timeout 0.5 -o out");
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const auto rows = csv_rows(place.text("out/results.csv"));
+  REQUIRE(rows.size() == 1);
+  CHECK(has(rows[0].at("verified_by"), "twin layout=standard:variant=mha:batch=1"));
+  CHECK(std::stod(rows[0].at("max_relative_error")) < 5e-5);
+  CHECK_FALSE(has(result.out, "not verified"));
 }

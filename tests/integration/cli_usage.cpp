@@ -38,6 +38,10 @@ TEST_CASE("usage: flags, names and values (BUG-072 to BUG-077)") {
   refused("cost --variant mha --seq-len 99999999999999999999", {"--seq-len", "4000000000"});
   refused("cost --variant mha --seq-len 9223372036854775808", {"--seq-len", "4000000000"});
   refused("cost --variant mha --seq-len 64x", {"64x"});
+  refused("run --variant mha --threads 100000", {"--threads '100000'", "1024"});
+  refused("cost --layout standard --depth 4000000000", {"--depth '4000000000'", "1000"});
+  refused("run --variant window --grid 1000000x1000000", {"padded grid", "1000012000036"});
+  refused("run --variant cga --dim 4000000000 --heads 4000000000", {"launches"});
   refused("cost --variant mha --seq-len 1:64", {"--seq-len", "step"});
   refused("cost --variant mha --seq-len 5:1:1", {"--seq-len", "empty"});
   refused("cost --variant mha --dtype f33", {"--dtype", "bf16"});
@@ -85,6 +89,18 @@ TEST_CASE("usage: paths") {
   refused("cost --model nowhere/config.json", {"nowhere/config.json"});
   refused("merge nowhere -o whole", {"nowhere"});
   refused("cost stray", {"stray"});
+}
+
+TEST_CASE("usage: a run that measures nothing is no success") {
+  const Workplace place;
+  const RunResult unsupported = place.run("run --variant mha --dtype f16 --seq-len 16 --dim 16 --heads 2");
+  INFO(unsupported.err);
+  CHECK(unsupported.exit_code == 7);
+  CHECK(has(unsupported.err, "no case was measured"));
+  const RunResult skipped = place.run("run --variant mha --seq-len 524288 --dim 16 --heads 2");
+  INFO(skipped.err);
+  CHECK(skipped.exit_code == 4);
+  CHECK(has(place.run("run --variant mha --filter nothing_like_it").err, "attnprof sweep --dry-run"));
 }
 
 TEST_CASE("usage: a device that is absent is exit 7 with the reason") {

@@ -91,6 +91,10 @@ TEST_CASE("rows: the exit code follows the worst row and the interrupt, never a 
   CHECK(cli::rows_exit_code({row(Status::kOk), row(Status::kSkipped), row(Status::kUnsupported), row(Status::kInvalid)},
                             interrupt) == 0);
   CHECK(cli::rows_exit_code({row(Status::kOk), row(Status::kFailed)}, interrupt) == 4);
+  // Where nothing was measured, that is no success.
+  CHECK(cli::rows_exit_code({row(Status::kSkipped), row(Status::kInvalid)}, interrupt) == 4);
+  CHECK(cli::rows_exit_code({row(Status::kUnsupported), row(Status::kInvalid)}, interrupt) == 7);
+  CHECK(cli::rows_exit_code({row(Status::kInvalid)}, interrupt) == 2);
   CHECK(cli::rows_exit_code(std::vector<Record>(300, row(Status::kIncorrect)), interrupt) == 4);
   interrupt.requested = true;
   interrupt.signal = SIGTERM;
@@ -98,9 +102,14 @@ TEST_CASE("rows: the exit code follows the worst row and the interrupt, never a 
 }
 
 TEST_CASE("rows: statuses are counted, and rows that broke are named") {
-  const std::vector<Record> rows{row(Status::kOk), row(Status::kOk), row(Status::kSkipped), row(Status::kFailed)};
+  std::vector<Record> rows{row(Status::kOk), row(Status::kOk), row(Status::kSkipped), row(Status::kFailed)};
+  CHECK(cli::count_sentence(rows) == "4 cases: 2 ok (2 not verified), 1 skipped, 1 failed");
+  CHECK(cli::unverified_sentence(rows).find("2 of 4 rows were not checked") != std::string::npos);
+  rows[0].max_relative_error = 1e-7;
+  rows[1].max_relative_error = 1e-7;
   CHECK(cli::count_sentence(rows) == "4 cases: 2 ok, 1 skipped, 1 failed");
-  CHECK(cli::count_sentence({row(Status::kOk)}) == "1 case: 1 ok");
+  CHECK(cli::count_sentence({rows[0]}) == "1 case: 1 ok");
+  CHECK(cli::unverified_sentence(rows).empty());
   std::ostringstream err;
   cli::name_rows(rows, false, err);
   CHECK(err.str() == "attnprof: failed: variant=mha: as the test wants\n");

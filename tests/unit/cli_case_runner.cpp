@@ -24,7 +24,9 @@ struct Behaviour {
   bool breaks = false;    ///< run() throws
   bool refuses = false;   ///< prepare() throws bad_alloc
   double launch_s = 1e-3; ///< of each launch
-  int threads = 0;        ///< that prepare() was asked for
+  double first_launch_s = 1.0;
+  int threads = 0;  ///< that prepare() was asked for
+  int prepared = 0; ///< programs
 };
 
 class FakeProgram final : public operators::Program {
@@ -42,7 +44,10 @@ class FakeProgram final : public operators::Program {
     }
     clock_.advance_s(behaviour_.launch_s * static_cast<double>(launches_.ops.size()));
   }
-  void run_launch(std::size_t index) override { clock_.advance_s(index == 0 ? 1.0 : behaviour_.launch_s); }
+  void run_launch(std::size_t index) override {
+    clock_.advance_s(index == 0 ? behaviour_.first_launch_s : behaviour_.launch_s);
+  }
+  std::vector<int> processors() const override { return {1, 0}; }
   const std::vector<std::string>& kernel_impls() const override { return impls_; }
   void write(operators::TensorId, std::span<const float>) override {}
   std::vector<float> read(operators::TensorId tensor) const override {
@@ -76,6 +81,7 @@ class FakeExecutor final : public operators::Executor {
       throw std::bad_alloc();
     }
     behaviour_.threads = options.threads;
+    ++behaviour_.prepared;
     return std::make_unique<FakeProgram>(launches, options.seed, behaviour_, clock_);
   }
 
@@ -109,8 +115,9 @@ struct Bench {
 
   Record run(const std::string& id = "variant=mha:dim=8:heads=2:seq_len=4") {
     cli::CaseRunner runner(seams, measuring, nullptr);
-    return runner.run(planned(id));
+    return runner.run(planned(id), share_s);
   }
+  std::optional<double> share_s;
   static cli::PlannedCase planned(const std::string& id) {
     cli::PlannedCase out;
     out.config = operators::resolve(operators::parse_case_id(id));
@@ -140,9 +147,121 @@ TEST_CASE("case runner: a case that runs has counts, times, kernels and a checke
   CHECK(record.launches[0].kernel_impl == "library matmul");
   CHECK(record.kernel_impl == "library matmul; own loop"); // most time first
   CHECK(record.threads == 2);
+  CHECK(record.processors == "1,0");
+  CHECK(record.verified_by == "reference");
   CHECK(*record.max_relative_error < 1e-6);
   CHECK(record.counter_origin == "unavailable: made up");
   CHECK(record.warnings.empty());
+}
+
+TEST_CASE("case runner: a case that the ceilings put far over the timeout is skipped before it is prepared") {
+  Bench bench;
+  profilers::Machine machine;
+  machine.environment.cores = 2;
+  for (const int threads : {1, 2}) {
+    machine.compute.push_back({"fma", "f32", "avx2", threads, 1e3, 0, 0}); // 1000 FLOP/s
+    machine.compute.push_back({"fma_add", "f32", "avx2", threads, 1e3, 0, 0});
+    machine.compute.push_back({"exp", "f32", "avx2", threads, 1e3, 0, 0});
+    machine.bandwidth.push_back({"DRAM", "read", threads, 1e9, 0, 0, 0});
+    machine.levels.push_back({"DRAM", threads, {}, "curve"});
+  }
+  const auto planned = Bench::planned("variant=mha:dim=64:heads=2:seq_len=16");
+  cli::CaseRunner runner(bench.seams, bench.measuring, &machine);
+  const Record record = runner.run(planned);
+  CHECK(record.status == Status::kSkipped);
+  CHECK(says(record, "at least"));
+  CHECK(says(record, "timeout of 5.00 s"));
+  CHECK(says(record, "--timeout"));
+  CHECK(record.roof.roof_time_s);
+  CHECK(bench.behaviour.prepared == 0);
+  CHECK(record.totals);
+  bench.measuring.timing.timeout_s = 1e6;
+  cli::CaseRunner patient(bench.seams, bench.measuring, &machine);
+  CHECK(patient.run(planned).status == Status::kOk);
+}
+
+TEST_CASE("case runner: a first run that goes far over the timeout is left between two launches") {
+  Bench bench;
+  bench.behaviour.launch_s = 4;
+  const double before_s = bench.clock->elapsed_s();
+  const Record record = bench.run();
+  CHECK(record.status == Status::kSkipped);
+  CHECK(says(record, "launches of its first run took 9.00 s"));
+  CHECK(says(record, "--timeout"));
+  CHECK_FALSE(record.measured);
+  // Verification runs a case of this size once before, as a whole.
+  const double verified_s = 4.0 * static_cast<double>(record.launches.size());
+  CHECK(bench.clock->elapsed_s() - before_s - verified_s < 10);
+}
+
+TEST_CASE("case runner: first run, warm-up, samples and launch pass share the timeout") {
+  Bench bench;
+  bench.behaviour.first_launch_s = 0.1;
+  const auto spent_by = [&](double launch_s, Record& record) {
+    bench.behaviour.launch_s = launch_s;
+    const double before_s = bench.clock->elapsed_s();
+    record = bench.run();
+    REQUIRE(record.measured);
+    const double run_s = launch_s * static_cast<double>(record.launches.size());
+    return bench.clock->elapsed_s() - before_s - run_s; // without the run of the verification
+  };
+  Record record;
+  CHECK(spent_by(0.01, record) < 5.5);
+  CHECK(record.launches[1].time_median_s);
+  const double n = static_cast<double>(record.launches.size());
+  CHECK(spent_by(1.0 / n, record) < 6.1); // a sample may end a run's length later
+  CHECK(record.launches[1].time_median_s);
+  CHECK(record.measured->warmup_runs == 1); // there was no time for another
+
+  CHECK(spent_by(4.0 / n, record) < 9); // the first run, and one sample
+  CHECK(record.measured->samples_s.size() == 1);
+  CHECK_FALSE(record.launches[1].time_median_s);
+  REQUIRE_FALSE(record.warnings.empty());
+  CHECK(record.warnings.back().find("no time for the pass over single launches") != std::string::npos);
+}
+
+TEST_CASE("case runner: a share of a sweep's time is kept, and the row says so") {
+  Bench bench;
+  bench.behaviour.first_launch_s = 1e-3;
+  bench.measuring.timing.max_noise = 1e-12;
+  bench.measuring.timing.min_time_s = 100;
+  bench.share_s = 1.0;
+  const double before_s = bench.clock->elapsed_s();
+  const Record record = bench.run();
+  REQUIRE(record.status == Status::kOk);
+  CHECK(bench.clock->elapsed_s() - before_s < 1.2);
+  REQUIRE(record.warnings.size() == 1);
+  CHECK(record.warnings[0].find("share of the sweep's time") != std::string::npos);
+  bench.share_s = 0.0; // preparation took it all: still a row, with few samples
+  const Record late = bench.run();
+  CHECK(late.status == Status::kOk);
+  CHECK_FALSE(late.measured->samples_s.empty());
+}
+
+TEST_CASE("case runner: a case too large for the reference is checked by a smaller twin, and says which") {
+  Bench bench;
+  bench.measuring.check_limits.macs = 2000;
+  const std::string large = "variant=mha:batch=2:dim=8:heads=2:seq_len=16";
+  Record record = bench.run(large);
+  REQUIRE(record.status == Status::kOk);
+  CHECK(record.verified_by.starts_with("twin "));
+  CHECK(record.verified_by.find("batch=1") != std::string::npos);
+  CHECK(*record.max_relative_error < 1e-6);
+  CHECK(bench.behaviour.prepared == 2);
+
+  bench.behaviour.offset = 0.01F;
+  record = bench.run(large);
+  CHECK(record.status == Status::kIncorrect);
+  CHECK(says(record, "smaller twin"));
+
+  bench.behaviour.offset = 0;
+  bench.measuring.check_limits.macs = 1; // no twin is as small as that
+  record = bench.run(large);
+  REQUIRE(record.status == Status::kOk);
+  CHECK(record.verified_by.empty());
+  CHECK_FALSE(record.max_relative_error);
+  REQUIRE(record.warnings.size() == 1);
+  CHECK(record.warnings[0].find("not checked") != std::string::npos);
 }
 
 TEST_CASE("case runner: threads are those of the case, and more than there are cores is said") {

@@ -1,3 +1,4 @@
+#include "cli/rows.hpp"
 #include "cli/sweep_loop.hpp"
 #include "operators/core/error.hpp"
 #include "operators/workload.hpp"
@@ -22,7 +23,8 @@ struct Bench {
   cli::Seams seams;
   std::ostringstream out;
   std::ostringstream err;
-  std::vector<std::string> measured; ///< ids, in order
+  std::vector<std::string> measured;         ///< ids, in order
+  std::vector<std::optional<double>> shares; ///< that were given to them
   std::map<std::string, Status> outcomes;
 
   Bench() {
@@ -34,8 +36,9 @@ struct Bench {
   std::vector<Record> sweep(const cli::SweepPlan& plan, const cli::SweepSettings& settings = {}) {
     cli::RunFolder folder = cli::open_run_folder(*files, "out", true);
     cli::Context context{out, err, seams};
-    const cli::MeasureCase measure = [this](const PlannedCase& planned) {
+    const cli::MeasureCase measure = [this](const PlannedCase& planned, std::optional<double> share_s) {
       measured.push_back(planned.id);
+      shares.push_back(share_s);
       clock->advance_s(10);
       const auto outcome = outcomes.find(planned.id);
       const Status status = outcome == outcomes.end() ? Status::kOk : outcome->second;
@@ -97,7 +100,7 @@ TEST_CASE("sweep loop: a line is in the file before the next case begins (BUG-16
   cli::RunFolder folder = cli::open_run_folder(*bench.files, "out", false);
   cli::Context context{bench.out, bench.err, bench.seams};
   std::vector<std::size_t> lines_before;
-  const cli::MeasureCase measure = [&](const PlannedCase& planned) {
+  const cli::MeasureCase measure = [&](const PlannedCase& planned, std::optional<double>) {
     lines_before.push_back(bench.lines().size());
     return cli::rejected_record(planned, Status::kOk, "");
   };
@@ -139,9 +142,26 @@ TEST_CASE("sweep loop: no case begins after the budget") {
   CHECK(statuses(records) == Statuses{Status::kOk, Status::kOk, Status::kSkipped, Status::kSkipped});
   CHECK(records[2].reason.find("budget") != std::string::npos);
   CHECK_FALSE(cli::is_final(records[2]));
+  CHECK(cli::is_for_lack_of_time(records[2]));
+  CHECK(cli::rows_exit_code({records[2]}, *bench.seams.interrupt) == 0); // as it was asked for
   Record memory = records[2];
   memory.reason = "needs more memory than there is";
   CHECK(cli::is_final(memory));
+}
+
+TEST_CASE("sweep loop: a shared time is dealt out anew before each case, and none is skipped") {
+  Bench bench;
+  cli::SweepSettings settings;
+  settings.shared_s = 32; // each case takes 10
+  const std::vector<Record> records = bench.sweep(plan_of({"a", "b", "c", "d"}), settings);
+  CHECK(statuses(records) == Statuses(4, Status::kOk));
+  REQUIRE(bench.shares.size() == 4);
+  CHECK(*bench.shares[0] == Catch::Approx(8));
+  CHECK(*bench.shares[1] == Catch::Approx(22.0 / 3));
+  CHECK(*bench.shares[3] == Catch::Approx(2));
+  Bench alone;
+  alone.sweep(plan_of({"a"}));
+  CHECK_FALSE(alone.shares.at(0));
 }
 
 TEST_CASE("sweep loop: --keep-going=false stops after a row that failed") {
@@ -194,6 +214,13 @@ TEST_CASE("sweep loop: a process of its own turns crashes and hangs into failed 
   child.out =
       reports::json_text(reports::cases_document({cli::rejected_record(plan_of({"other"}).cases[0], Status::kOk, "")}));
   CHECK(measure().reason.find("no record") != std::string::npos);
+  CHECK(measure().reason.find("not that of this case") != std::string::npos);
+
+  child = {};
+  child.out = "{\"schema_version\": 1, \"cases\": [";
+  CHECK(measure().reason.find("no valid JSON") != std::string::npos); // what was wrong is kept
+  child.out.clear();
+  CHECK(measure().reason.find("printed nothing") != std::string::npos);
 
   child = {};
   bench.seams.interrupt->requested = true;

@@ -231,5 +231,28 @@ TEST_CASE("plan: defaults fill in only what was not asked for") {
     INFO(one.id);
     CHECK(one.rejection.empty()); // the set of a newcomer's first sweep
     CHECK(one.config.text("plan") == "fused");
+    if (one.config.text("variant") == "gqa") {
+      CHECK(one.config.integer("kv_heads") == 2); // with 1 it would be mqa again
+    }
   }
+}
+
+TEST_CASE("plan: the default sweep holds what the descriptors say") {
+  const std::vector<cli::Axis> axes = cli::default_sweep_axes();
+  const auto values_of = [&](const std::string& name) {
+    for (const cli::Axis& axis : axes) {
+      if (axis.name == name) {
+        return axis.values;
+      }
+    }
+    return std::vector<operators::Value>();
+  };
+  for (const operators::VariantDescriptor& variant : operators::variants()) {
+    const auto values = values_of("variant");
+    INFO(variant.name);
+    CHECK((std::find(values.begin(), values.end(), operators::Value(variant.name)) != values.end()) ==
+          variant.in_default_sweep);
+  }
+  CHECK(values_of("variant").size() == 7);
+  CHECK(values_of("layout").size() == 3);
 }

@@ -265,6 +265,40 @@ TEST_CASE("the timeout ends long bodies and exact repetitions, and says so") {
   CHECK(any_mentions(one.warnings, "warm-up ended"));
 }
 
+TEST_CASE("the timeout ends a requested warm-up too, and one sample is still taken") {
+  Bench bench;
+  bench.options.warmup = 100;
+  const Measurement found = bench.measure_runs_of([] { return 1.0; });
+  CHECK(found.warmup_runs == 5);
+  CHECK(found.samples_s.size() == 1);
+  CHECK(any_mentions(found.warnings, "ended the warm-up after 5 of 100 runs"));
+}
+
+TEST_CASE("the timeout bounds warm-up and samples together") {
+  Bench bench;
+  bench.options.max_noise = 1e-9;
+  std::mt19937 random(1);
+  const Measurement found = bench.measure_runs_of([&] { return 0.1 + 1e-3 * static_cast<double>(random() % 50); });
+  CHECK(found.stop_reason == StopReason::kTimeout);
+  CHECK(bench.clock.elapsed_s() < 5.3); // and the sample that was being taken
+}
+
+TEST_CASE("a first run is left between two launches once it takes too long or is interrupted") {
+  Bench bench;
+  const auto slow = [&](std::size_t) { bench.clock.advance_s(1.0); };
+  const FirstRun whole = run_once(3, slow, 10, bench.clock, bench.interrupted);
+  CHECK(whole.is_whole);
+  CHECK(whole.time_s == Catch::Approx(3).epsilon(1e-3));
+  const FirstRun left = run_once(1000, slow, 2.5, bench.clock, bench.interrupted);
+  CHECK_FALSE(left.is_whole);
+  CHECK(left.launches == 3);
+  const auto interrupts = [&](std::size_t i) { bench.interrupted = i == 1; };
+  CHECK(run_once(1000, interrupts, 10, bench.clock, bench.interrupted).launches == 2);
+  bench.interrupted = false;
+  const auto pass = measure_launches(3, interrupts, {}, bench.clock, bench.cache, bench.interrupted);
+  CHECK(pass[2].samples == 0); // polled between launches
+}
+
 TEST_CASE("an interrupt ends the run with what was measured") {
   Bench bench;
   bench.options.warmup = 0;
@@ -417,53 +451,11 @@ TEST_CASE("launches are timed round-robin in program order") {
 TEST_CASE("a launch pass ends at its timeout, when interrupted, and with nothing to run") {
   Bench bench;
   const auto slow = [&](std::size_t) { bench.clock.advance_s(1.5); };
-  CHECK(measure_launches(1, slow, {}, bench.clock, bench.cache, bench.interrupted)[0].samples == 2);
+  CHECK(measure_launches(1, slow, {}, bench.clock, bench.cache, bench.interrupted)[0].samples == 1);
+  CHECK(bench.clock.elapsed_s() < 3.1);
   CHECK(measure_launches(0, slow, {}, bench.clock, bench.cache, bench.interrupted).empty());
   bench.interrupted = true;
   const auto none = measure_launches(1, slow, {}, bench.clock, bench.cache, bench.interrupted);
   CHECK(none[0].samples == 0);
   CHECK_FALSE(none[0].time_median_s);
-}
-
-TEST_CASE("steal is read from the cpu line") {
-  CHECK(*parse_steal_s("cpu  3801 0 2415 96672 464 0 220 359 0 0\ncpu0 1 2", 100) == Catch::Approx(3.59));
-  CHECK_FALSE(parse_steal_s("cpu  3801 0 2415 96672", 100)); // before Linux 2.6.11
-  CHECK_FALSE(parse_steal_s("intr 1 2 3 4 5 6 7 8 9", 100));
-  CHECK_FALSE(parse_steal_s("", 100));
-}
-
-TEST_CASE("the real host probe counts what this process does") {
-  LinuxHostProbe host;
-  const HostReading before = host.read();
-  constexpr std::size_t kBytes = std::size_t{8} << 20U;
-  std::vector<char> fresh(kBytes, 'x');
-  volatile char sink = fresh[kBytes / 2];
-  static_cast<void>(sink);
-  const HostReading after = host.read();
-  REQUIRE(before.page_faults);
-  CHECK(*after.page_faults > *before.page_faults);
-  CHECK(after.context_switches.has_value());
-
-  LinuxHostProbe blind("/nonexistent/stat");
-  CHECK_FALSE(blind.read().steal_s);
-
-  SteadyClock clock;
-  const auto hz = measure_cpu_clock_hz(clock, host);
-#if defined(__x86_64__) || defined(__aarch64__)
-  REQUIRE(hz);
-  CHECK(*hz > 0);
-#else
-  CHECK_FALSE(hz);
-#endif
-}
-
-TEST_CASE("the real evictor sweeps at least twice the last level") {
-  SystemCacheEvictor evictor(std::size_t{4} << 20U, 1U << 20U, 1);
-  CHECK(evictor.sweep_bytes() >= std::size_t{8} << 20U);
-  CHECK(SystemCacheEvictor(std::size_t{64} << 20U, 1U << 20U, 4).sweep_bytes() >= std::size_t{128} << 20U);
-  std::vector<std::byte> memory(1000, std::byte{7});
-  evictor.evict(std::span<const std::byte>(memory).subspan(3, 500));
-  evictor.evict({});
-  evictor.evict_all();
-  CHECK(std::all_of(memory.begin(), memory.end(), [](std::byte b) { return b == std::byte{7}; }));
 }
