@@ -22,6 +22,11 @@ View each_row(const View& vector, const View& like) {
   return out;
 }
 
+/// The addition of a bias to every row of y; none for a view of no tensor.
+Steps bias_step(const View& bias, const View& y) {
+  return bias.tensor < 0 ? Steps{} : Steps{{StepFn::kAdd, 0.0, each_row(bias, y), {}}};
+}
+
 } // namespace
 
 std::vector<float> constant_values(std::string_view what, Count elements, std::int64_t most) {
@@ -56,6 +61,10 @@ View GraphBuilder::add_tensor(const std::string& name, const Extents& dims, Tens
 
 View GraphBuilder::weight(const std::string& name, const Extents& dims) {
   return add_tensor(weight_prefix_ + name, dims, TensorRole::kWeight);
+}
+
+void GraphBuilder::set_active_elements(const View& weight, std::int64_t elements) {
+  graph_.tensors[static_cast<std::size_t>(weight.tensor)].active_elements = elements;
 }
 
 View GraphBuilder::cache(const std::string& name, const Extents& dims, std::int64_t past_len) {
@@ -150,13 +159,20 @@ View GraphBuilder::layernorm(const std::string& leaf, const View& x, const View&
   return y;
 }
 
+View GraphBuilder::rmsnorm(const std::string& leaf, const View& x, const View& gamma, double eps) {
+  require(gamma.dims.back() == x.dims.back(), "rmsnorm", x, gamma);
+  const View y = temporary(x.dims);
+  push(leaf, LayerNorm{x, y, gamma, {}, eps});
+  return y;
+}
+
 View GraphBuilder::depthwise_conv2d(const std::string& leaf, const View& x, const View& w, const View& bias,
                                     std::int64_t stride, std::int64_t pad) {
   require(x.rank() == 4 && w.rank() == 3 && w.dims[0] == x.dims[3], "depthwise_conv2d", x, w);
   const std::int64_t kernel = w.dims[1];
   const View y = temporary({x.dims[0], (x.dims[1] + 2 * pad - kernel) / stride + 1,
                             (x.dims[2] + 2 * pad - w.dims[2]) / stride + 1, x.dims[3]});
-  push(leaf, DepthwiseConv2d{x, w, y, stride, pad, {{StepFn::kAdd, 0.0, each_row(bias, y), {}}}});
+  push(leaf, DepthwiseConv2d{x, w, y, stride, pad, bias_step(bias, y)});
   return y;
 }
 
@@ -177,11 +193,7 @@ View GraphBuilder::conv2d(const std::string& leaf, const View& x, const View& w,
   require(x.rank() == 4 && w.rank() == 4 && w.dims[3] * groups == x.dims[3] && w.dims[0] % groups == 0, "conv2d", x, w);
   const View y = temporary({x.dims[0], (x.dims[1] + 2 * pad - w.dims[1]) / stride + 1,
                             (x.dims[2] + 2 * pad - w.dims[2]) / stride + 1, w.dims[0]});
-  Steps epilogue;
-  if (bias.tensor >= 0) {
-    epilogue.push_back({StepFn::kAdd, 0.0, each_row(bias, y), {}});
-  }
-  push(leaf, Conv2d{x, w, y, stride, pad, groups, std::move(epilogue)});
+  push(leaf, Conv2d{x, w, y, stride, pad, groups, bias_step(bias, y)});
   return y;
 }
 
@@ -193,11 +205,11 @@ View GraphBuilder::pool(const std::string& leaf, const View& x, std::int64_t ker
   return y;
 }
 
-View GraphBuilder::reduce(const std::string& leaf, const View& x, bool mean) {
+View GraphBuilder::reduce(const std::string& leaf, const View& x, Reduce::Kind kind) {
   Extents dims = x.dims;
   dims.erase(dims.size() - 2);
   const View y = temporary(dims);
-  push(leaf, Reduce{x, y, mean});
+  push(leaf, Reduce{x, y, kind});
   return y;
 }
 

@@ -37,6 +37,8 @@ class GraphBuilder {
   View input(const std::string& name, const Extents& dims) { return add_tensor(name, dims, TensorRole::kInput); }
   /// A parameter; its name is prefixed with the prefix in force ("block0.attn.").
   View weight(const std::string& name, const Extents& dims);
+  /// Elements of a table of experts that one token uses.
+  void set_active_elements(const View& weight, std::int64_t elements);
   View cache(const std::string& name, const Extents& dims, std::int64_t past_len);
   View rope_table(std::int64_t tokens, std::int64_t head_dim, std::int64_t first_position);
   /// A constant with given values, f32; `name` must be unique or name the same values.
@@ -62,12 +64,14 @@ class GraphBuilder {
   /// x w + bias in one launch, as frameworks' linear layers do.
   View linear(const std::string& leaf, const View& x, const View& w, const View& bias);
   View layernorm(const std::string& leaf, const View& x, const View& gamma, const View& beta, double eps);
+  View rmsnorm(const std::string& leaf, const View& x, const View& gamma, double eps);
+  /// `bias` [channels], or a view of no tensor; so for conv2d.
   View depthwise_conv2d(const std::string& leaf, const View& x, const View& w, const View& bias, std::int64_t stride,
                         std::int64_t pad);
   View conv2d(const std::string& leaf, const View& x, const View& w, const View& bias, std::int64_t stride,
               std::int64_t pad, std::int64_t groups);
   View pool(const std::string& leaf, const View& x, std::int64_t kernel, std::int64_t stride, std::int64_t pad);
-  View reduce(const std::string& leaf, const View& x, bool mean); ///< over the dimension before the last
+  View reduce(const std::string& leaf, const View& x, Reduce::Kind kind); ///< over the dimension before the last
   View channel_conv1d(const std::string& leaf, const View& x, const View& w);
   View cumsum(const std::string& leaf, const View& x);
   /// Rows of x [..., rows, c] in the order of `index`, which constant() made; -1 gives a row of zeros.

@@ -57,16 +57,31 @@ Count peak_activation_bytes(const Graph& launches, const std::vector<Lifetime>& 
   return peak;
 }
 
+/// Elements of each tensor that the launches read, counted again for each launch: an upper bound of those used.
+std::vector<Count> elements_read(const Graph& launches) {
+  std::vector<Count> out(launches.tensors.size());
+  for (const Op& op : launches.ops) {
+    for (const View& view : io_of(op.primitive).reads) {
+      out[static_cast<std::size_t>(view.tensor)] += view.distinct_elements();
+    }
+  }
+  return out;
+}
+
 void add_tensors(const Graph& launches, const std::vector<Lifetime>& lives, Totals& totals) {
+  const std::vector<Count> read = elements_read(launches);
   for (std::size_t i = 0; i < lives.size(); ++i) {
     const Tensor& tensor = launches.tensors[i];
     if (lives[i].first < 0 || tensor.role == TensorRole::kIntermediate) {
       continue;
     }
     const Count bytes = tensor.bytes();
-    totals.compulsory_bytes += bytes;
+    // Rows of a token table and experts that no token goes to need not be read.
+    totals.compulsory_bytes +=
+        tensor.role == TensorRole::kWeight ? std::min(bytes, read[i] * size_bytes(tensor.dtype)) : bytes;
     if (tensor.role == TensorRole::kWeight) {
       totals.params += tensor.elements();
+      totals.active_params += tensor.active_elements ? Count(*tensor.active_elements) : tensor.elements();
       totals.weight_bytes += bytes;
     } else if (tensor.role == TensorRole::kCache) {
       totals.kv_cache_bytes += bytes;

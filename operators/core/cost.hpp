@@ -17,8 +17,10 @@ struct Totals {
   Work work;
   Count bytes_read = 0;
   Count bytes_written = 0;
-  Count compulsory_bytes = 0; ///< graph inputs, weights, constants, caches and outputs, each once
-  Count params = 0;           ///< elements of all weights, shared ones once
+  Count compulsory_bytes =
+      0;                   ///< graph inputs, weights, constants, caches and outputs, each once, as far as they are used
+  Count params = 0;        ///< elements of all weights, shared ones once
+  Count active_params = 0; ///< those that one token uses: fewer where there are experts
   Count weight_bytes = 0;
   Count kv_cache_bytes = 0;        ///< the caches at their final length
   Count peak_activation_bytes = 0; ///< largest sum of inputs, outputs and intermediates alive at one launch

@@ -171,18 +171,20 @@ bool writer_takes_target(Graph& graph, const Uses& uses, const Copy& copy) {
 } // namespace
 
 void fuse_layout_copies(Graph& graph) {
+  Uses uses = uses_of(graph);
+  std::vector<bool> erased(graph.ops.size(), false);
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const auto* copy = std::get_if<Copy>(&graph.ops[i].primitive);
     if (copy == nullptr || !copy->layout) {
       continue;
     }
     const Copy kept = *copy;
-    const Uses uses = uses_of(graph);
     if ((covers(graph, kept.y) && readers_take_source(graph, uses, kept)) || writer_takes_target(graph, uses, kept)) {
-      graph.ops.erase(graph.ops.begin() + static_cast<std::ptrdiff_t>(i));
-      --i;
+      erased[i] = true;
+      refresh_uses(uses, graph, {kept.x.tensor, kept.y.tensor}, erased);
     }
   }
+  erase_ops(graph, erased);
 }
 
 } // namespace attnprof::operators

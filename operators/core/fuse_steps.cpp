@@ -72,10 +72,11 @@ void swap_operands(Pointwise& op) {
   std::swap(op.x, *step.operand);
 }
 
-bool fuse_one(Graph& graph, const Uses& uses, std::size_t index) {
+/// Merges an element-wise op into the op that makes its input; the index of that op, which is then to be erased.
+std::optional<std::size_t> fuse_one(Graph& graph, const Uses& uses, std::size_t index) {
   auto* op = std::get_if<Pointwise>(&graph.ops[index].primitive);
   if (op == nullptr) {
-    return false;
+    return std::nullopt;
   }
   std::optional<std::size_t> from = producer(graph, uses, op->x);
   const Step& first = op->steps.front();
@@ -87,30 +88,50 @@ bool fuse_one(Graph& graph, const Uses& uses, std::size_t index) {
     }
   }
   if (!from) {
-    return false;
+    return std::nullopt;
   }
   Op& front = graph.ops[*from];
   const Tail tail = tail_of(front.primitive);
   if (!reshape(*op, tail.y->dims)) {
-    return false;
+    return std::nullopt;
   }
   tail.steps->insert(tail.steps->end(), op->steps.begin(), op->steps.end());
   *tail.y = op->y;
   // The merged launch takes the place of the later op: its operands are ready there.
   graph.ops[index] = std::move(front);
-  graph.ops.erase(graph.ops.begin() + static_cast<std::ptrdiff_t>(*from));
-  return true;
+  return from;
+}
+
+std::set<TensorId> tensors_of(const Op& op) {
+  const Io io = io_of(op.primitive);
+  std::set<TensorId> out;
+  for (const View& view : io.reads) {
+    out.insert(view.tensor);
+  }
+  for (const View& view : io.writes) {
+    out.insert(view.tensor);
+  }
+  return out;
 }
 
 } // namespace
 
 void fuse_steps(Graph& graph) {
-  for (std::size_t i = 0; i < graph.ops.size();) {
-    if (fuse_one(graph, uses_of(graph), i)) {
-      continue; // the list is one shorter: the same index is the next op
+  Uses uses = uses_of(graph);
+  std::vector<bool> erased(graph.ops.size(), false);
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    std::set<TensorId> tensors = tensors_of(graph.ops[i]);
+    if (const std::optional<std::size_t> from = fuse_one(graph, uses, i)) {
+      erased[*from] = true;
+      tensors.merge(tensors_of(graph.ops[i]));
+      // The merged op stands at i, where the tensors of its former place do not know it.
+      for (const TensorId id : tensors) {
+        uses.readers[static_cast<std::size_t>(id)].push_back(i);
+      }
+      refresh_uses(uses, graph, tensors, erased);
     }
-    ++i;
   }
+  erase_ops(graph, erased);
 }
 
 } // namespace attnprof::operators

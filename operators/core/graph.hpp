@@ -22,6 +22,7 @@ struct Tensor {
   TensorRole role = TensorRole::kIntermediate;
   Fill fill = Fill::kRandom;
   std::shared_ptr<const std::vector<float>> values; ///< of kValues
+  std::optional<std::int64_t> active_elements;      ///< of a table of experts: those that one token uses
   std::int64_t position = 0;                        ///< first position of a rotary table; tokens already in a cache
   [[nodiscard]] Count elements() const { return dense_view(0, dims).elements(); }
   [[nodiscard]] Count bytes() const { return elements() * size_bytes(dtype); }

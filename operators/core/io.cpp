@@ -160,11 +160,27 @@ View canonical(const View& view) {
   return out;
 }
 
+/// Whether a canonical view is one run of elements that holds all of another: the latent cache, whose first channels
+/// are the values too.
+bool covers(const View& run, const View& other) {
+  if (run.tensor != other.tensor || run.rank() != 1 || run.strides[0] != 1) {
+    return false;
+  }
+  std::int64_t last = other.offset;
+  for (std::size_t i = 0; i < other.rank(); ++i) {
+    last += (other.dims[i] - 1) * other.strides[i];
+  }
+  return other.offset >= run.offset && last < run.offset + run.dims[0];
+}
+
 void add_distinct(std::vector<View>& views, const View& view) {
   View key = canonical(view);
-  if (std::find(views.begin(), views.end(), key) == views.end()) {
-    views.push_back(std::move(key));
+  const auto holds = [&](const View& other) { return other == key || covers(other, key); };
+  if (std::any_of(views.begin(), views.end(), holds)) {
+    return;
   }
+  std::erase_if(views, [&](const View& other) { return covers(key, other); });
+  views.push_back(std::move(key));
 }
 
 Count total_bytes(const Graph& graph, const std::vector<View>& views) {

@@ -6,8 +6,9 @@
 namespace attnprof::operators {
 
 const StepTraits& step_traits(StepFn fn) {
-  // Order of StepFn. gelu: x*c, erf, 1+, x*, 0.5*; silu: sigmoid, x*; a mask fill selects and computes nothing.
-  static constexpr std::array<StepTraits, 13> kTable{{{"scale", 1, 0, false},
+  // Order of StepFn. gelu: x*c, erf, 1+, x*, 0.5*; silu: sigmoid, x*; gelu_tanh: x^3 takes 2,
+  // its factor, +x, the root, tanh, 1+, x*, 0.5*; a mask fill selects and computes nothing.
+  static constexpr std::array<StepTraits, 15> kTable{{{"scale", 1, 0, false},
                                                       {"add", 1, 0, true},
                                                       {"mul", 1, 0, true},
                                                       {"relu", 1, 0, false},
@@ -19,7 +20,9 @@ const StepTraits& step_traits(StepFn fn) {
                                                       {"square", 1, 0, false},
                                                       {"exp", 1, 1, false},
                                                       {"elu_plus_one", 4, 1, false},
-                                                      {"divide", 1, 0, true}}};
+                                                      {"divide", 1, 0, true},
+                                                      {"tanh", 1, 1, false},
+                                                      {"gelu_tanh", 9, 1, false}}};
   return kTable.at(static_cast<std::size_t>(fn));
 }
 

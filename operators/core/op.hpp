@@ -30,6 +30,8 @@ enum class StepFn {
   kExp,        ///< exp(x)
   kEluPlusOne, ///< elu(x) + 1 = exp(min(x, 0)) + max(x, 0): the feature map of linear attention
   kDivide,     ///< x / operand
+  kTanh,       ///< tanh(x)
+  kGeluTanh,   ///< 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), the form of GPT-2 and Gemma
 };
 
 struct StepTraits {
@@ -141,11 +143,12 @@ struct Pool {
   std::int64_t pad = 0;
 };
 
-/// y[..., d] = sum, or mean, over n of x[..., n, d].
+/// y[..., d] = sum, mean or maximum over n of x[..., n, d].
 struct Reduce {
   static constexpr std::string_view kName = "reduce";
+  enum class Kind { kSum, kMean, kMax };
   View x, y;
-  bool mean = false;
+  Kind kind = Kind::kSum;
 };
 
 /// A convolution along the channels of y[b, c] = sum over taps of x[b, c + u - kernel/2] * w[u], zero padding: the gate

@@ -65,8 +65,22 @@ const std::vector<LayoutDescriptor>& layouts() {
   static const std::vector<LayoutDescriptor> kList = sorted(registered_layouts());
   return kList;
 }
+namespace {
+
+std::vector<ModelDescriptor> models_where(bool is_miniature) {
+  std::vector<ModelDescriptor> out = sorted(registered_models());
+  std::erase_if(out, [&](const ModelDescriptor& model) { return model.is_miniature != is_miniature; });
+  return out;
+}
+
+} // namespace
+
 const std::vector<ModelDescriptor>& models() {
-  static const std::vector<ModelDescriptor> kList = sorted(registered_models());
+  static const std::vector<ModelDescriptor> kList = models_where(false);
+  return kList;
+}
+const std::vector<ModelDescriptor>& miniature_models() {
+  static const std::vector<ModelDescriptor> kList = models_where(true);
   return kList;
 }
 
@@ -77,7 +91,16 @@ const LayoutDescriptor& find_layout(std::string_view name) {
   return find(layouts(), "layout", name);
 }
 const ModelDescriptor& find_model(std::string_view name) {
-  return find(models(), "model", name);
+  if (name.ends_with(".json")) {
+    const auto reader =
+        std::find_if(models().begin(), models().end(), [](const ModelDescriptor& m) { return m.reads_config_files; });
+    if (reader != models().end()) {
+      return *reader;
+    }
+  }
+  const auto miniature = std::find_if(miniature_models().begin(), miniature_models().end(),
+                                      [&](const ModelDescriptor& m) { return m.name == name; });
+  return miniature != miniature_models().end() ? *miniature : find(models(), "model", name);
 }
 
 } // namespace attnprof::operators

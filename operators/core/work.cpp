@@ -136,9 +136,9 @@ Work work(const Pool& op) {
   return {0, 0, taps + op.y.elements(), 0};
 }
 
-/// An add per entry, and a division per result of a mean.
+/// An add or a comparison per entry, and a division per result of a mean.
 Work work(const Reduce& op) {
-  return {0, 0, op.x.elements() + (op.mean ? op.y.elements() : Count(0)), 0};
+  return {0, 0, op.x.elements() + (op.kind == Reduce::Kind::kMean ? op.y.elements() : Count(0)), 0};
 }
 
 Work work(const ChannelConv1d& op) {

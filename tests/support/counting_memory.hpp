@@ -71,6 +71,9 @@ inline Counted erf_of(const Counted& x) {
 inline Counted sigmoid_of(const Counted& x) {
   return vector_op(1.0 / (1.0 + std::exp(-x.value)), x.counts, true);
 }
+inline Counted tanh_of(const Counted& x) {
+  return vector_op(std::tanh(x.value), x.counts, true);
+}
 inline Counted rsqrt_of(const Counted& x) {
   return vector_op(1.0 / std::sqrt(x.value), x.counts, true);
 }

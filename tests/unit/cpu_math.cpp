@@ -124,6 +124,17 @@ TEST_CASE("cpu math: sigmoid within 3 ulp over the whole range, subnormal result
   }
 }
 
+TEST_CASE("cpu math: tanh within 4 ulp over the whole range", "[cpu]") {
+  for (const std::string& isa : cpu::runnable_isas()) {
+    INFO(isa);
+    const MapFn fn = cpu::select_kernels(isa).tanh;
+    check_both_signs(fn, 4.0, [](double x) { return std::tanh(x); });
+    CHECK(at(fn, -INFINITY) == -1.0F);
+    CHECK(at(fn, INFINITY) == 1.0F);
+    CHECK(std::isnan(at(fn, NAN)));
+  }
+}
+
 TEST_CASE("cpu math: arrays of every length, no element past the end written", "[cpu]") {
   for (const std::string& isa : cpu::runnable_isas()) {
     for (std::int64_t n = 0; n < 100; ++n) {

@@ -93,7 +93,7 @@ TEST_CASE("cpu pointwise: each step", "[cpu]") {
   for (const DType dtype : {DType::kF32, DType::kBf16}) {
     for (const std::int64_t width : kWidths) {
       for (const StepFn fn : {StepFn::kScale, StepFn::kAdd, StepFn::kMul, StepFn::kRelu, StepFn::kGelu, StepFn::kSilu,
-                              StepFn::kSigmoid, StepFn::kMaskFill}) {
+                              StepFn::kSigmoid, StepFn::kTanh, StepFn::kGeluTanh, StepFn::kMaskFill}) {
         INFO(name_of(dtype) << " width " << width << " " << step_traits(fn).name);
         check_with_output(dtype, tolerance(dtype), [&](GraphBuilder& builder) {
           const View x = builder.input("x", {2, 6, width});

@@ -54,6 +54,7 @@ struct RowsArgs {
   Operand table;       ///< of the rotary embedding; indices of a gather
   float eps = 0.0F;
   float factor = 1.0F;   ///< of a sum: 1, or 1 / rows
+  bool take_max = false; ///< a reduction keeps the maximum in place of the sum
   std::int64_t taps = 0; ///< of the convolution along channels
   StepList steps;
   std::byte* scratch = nullptr;

@@ -38,6 +38,7 @@ struct KernelTable {
   void (*exp_nonpositive)(const float* x, float* y, std::int64_t n);
   void (*erf)(const float* x, float* y, std::int64_t n);
   void (*sigmoid)(const float* x, float* y, std::int64_t n);
+  void (*tanh)(const float* x, float* y, std::int64_t n);
 };
 
 /// Names of the instruction sets this binary holds kernels for and this processor can run, narrowest first.

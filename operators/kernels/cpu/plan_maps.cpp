@@ -50,11 +50,23 @@ std::unique_ptr<CpuKernel> plan_gather(const PlanContext& context, const Gather&
   return kernel;
 }
 
+namespace {
+
+const char* name_of(Reduce::Kind kind) {
+  if (kind == Reduce::Kind::kMax) {
+    return "max";
+  }
+  return kind == Reduce::Kind::kMean ? "mean" : "sum";
+}
+
+} // namespace
+
 std::unique_ptr<CpuKernel> plan_reduce(const PlanContext& context, const Reduce& op) {
-  auto kernel = std::make_unique<MapKernel>(context, context.table.reduce_rows, op.mean ? "mean" : "sum");
+  auto kernel = std::make_unique<MapKernel>(context, context.table.reduce_rows, name_of(op.kind));
   walk_maps(*kernel, context, op.x, op.y.broadcast(op.y.rank() - 1, 1));
   kernel->args.rows = op.x.dims.back(1);
-  kernel->args.factor = op.mean ? 1.0F / static_cast<float>(op.x.dims.back(1)) : 1.0F;
+  kernel->args.take_max = op.kind == Reduce::Kind::kMax;
+  kernel->args.factor = op.kind == Reduce::Kind::kMean ? 1.0F / static_cast<float>(op.x.dims.back(1)) : 1.0F;
   return kernel;
 }
 

@@ -212,11 +212,14 @@ void run_loop(const Reduce& op, Memory& memory) {
     Extents first = index;
     first.push_back(0);
     const std::int64_t at = address_at(columns, first);
-    S sum(0.0);
+    const bool is_max = op.kind == Reduce::Kind::kMax;
+    S total(is_max ? kMinusInfinity : 0.0);
     for (std::int64_t i = 0; i < columns.dims.back(); ++i) {
-      sum = sum + memory.load(op.x.tensor, at + i * columns.strides.back());
+      const S x = memory.load(op.x.tensor, at + i * columns.strides.back());
+      total = is_max ? maximum(total, x) : total + x;
     }
-    memory.store(op.y.tensor, address, op.mean ? sum / S(static_cast<double>(columns.dims.back())) : sum);
+    const bool is_mean = op.kind == Reduce::Kind::kMean;
+    memory.store(op.y.tensor, address, is_mean ? total / S(static_cast<double>(columns.dims.back())) : total);
   });
 }
 

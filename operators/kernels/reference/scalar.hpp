@@ -27,6 +27,9 @@ inline double erf_of(double x) {
 inline double sigmoid_of(double x) {
   return 1.0 / (1.0 + std::exp(-x));
 }
+inline double tanh_of(double x) {
+  return std::tanh(x);
+}
 inline double rsqrt_of(double x) {
   return 1.0 / std::sqrt(x);
 }
@@ -63,6 +66,9 @@ S apply_step(const Step& step, const S& x, const S& operand, bool attended) {
   case StepFn::kExp: return exp_of(x);
   case StepFn::kEluPlusOne: return exp_of(minimum(x, S(0.0))) + maximum(x, S(0.0));
   case StepFn::kDivide: return x / operand;
+  case StepFn::kTanh: return tanh_of(x);
+  case StepFn::kGeluTanh:
+    return S(0.5) * (x * (S(1.0) + tanh_of(S(0.79788456080286535588) * (x + S(0.044715) * (x * x * x)))));
   }
   return x;
 }

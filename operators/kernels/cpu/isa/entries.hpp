@@ -26,5 +26,6 @@ void map_exp(const float* x, float* y, std::int64_t n);
 void map_exp_nonpositive(const float* x, float* y, std::int64_t n);
 void map_erf(const float* x, float* y, std::int64_t n);
 void map_sigmoid(const float* x, float* y, std::int64_t n);
+void map_tanh(const float* x, float* y, std::int64_t n);
 
 } // namespace attnprof::operators::ATTNPROF_ISA

@@ -70,7 +70,7 @@ void gather_rows(const RowsArgs& args, int share, int shares) {
   }
 }
 
-/// y[c] = factor * sum over rows of x[row][c].
+/// y[c] = factor * sum over rows of x[row][c], or the maximum.
 void reduce_rows(const RowsArgs& args, int share, int shares) {
   alignas(64) float sums[kBlock];
   alignas(64) float buffer[kBlock];
@@ -79,8 +79,17 @@ void reduce_rows(const RowsArgs& args, int share, int shares) {
     const Block block = block_of(args.nest, args.columns, flat);
     const Index from = outer_offset(args.x, args.nest, block.at) + block.column * args.x.column;
     clear(sums, block.length);
-    for (Index row = 0; row < args.rows; ++row) {
-      add_row(args.x, element(args.x, from + row * args.x.row), block.length, sums, buffer);
+    if (args.take_max) {
+      read_into(args.x, element(args.x, from), block.length, sums);
+    }
+    for (Index row = args.take_max ? 1 : 0; row < args.rows; ++row) {
+      const std::byte* source = element(args.x, from + row * args.x.row);
+      if (args.take_max) {
+        const float* x = read_row(args.x, source, block.length, buffer);
+        map_rows(x, sums, sums, block.length, [](Vec a, Vec b) { return max(a, b); });
+      } else {
+        add_row(args.x, source, block.length, sums, buffer);
+      }
     }
     map_row(sums, sums, block.length, [&](Vec v) { return v * args.factor; });
     write_block(args.y, outer_offset(args.y, args.nest, block.at) + block.column * args.y.column, sums, block.length);

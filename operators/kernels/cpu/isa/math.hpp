@@ -74,4 +74,21 @@ ATTNPROF_INLINE Vec gelu(Vec x) {
   return 0.5F * x * (1.0F + erf(x * 0.70710678F));
 }
 
+/// (1 - e) / (1 + e) with e = exp(-2 |x|), and the series around 0, where 1 - e cancels.
+ATTNPROF_INLINE Vec tanh(Vec x) {
+  const Vec e = exp_nonpositive(-2.0F * abs(x));
+  const Vec large = (1.0F - e) / (1.0F + e);
+  const Vec s = x * x;
+  Vec p = fma(broadcast(0.02186948854F), s, broadcast(-0.05396825397F));
+  p = fma(p, s, broadcast(0.1333333333F));
+  p = fma(p, s, broadcast(-0.3333333333F));
+  const Vec small = fma(p * s, x, x);
+  const IntVec sign = as_int(x) & IntVec(UintVec{} + 0x80000000U);
+  return abs(x) < 0.25F ? small : as_float(as_int(large) | sign);
+}
+/// x times the sigmoid of twice the argument that the tanh form takes: the same function.
+ATTNPROF_INLINE Vec gelu_tanh(Vec x) {
+  return x * sigmoid(1.59576912F * fma(x * x * x, broadcast(0.044715F), x));
+}
+
 } // namespace attnprof::operators::ATTNPROF_ISA

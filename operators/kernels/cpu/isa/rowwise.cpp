@@ -268,5 +268,8 @@ void map_erf(const float* x, float* y, Index n) {
 void map_sigmoid(const float* x, float* y, Index n) {
   map_row(x, y, n, [](Vec v) { return sigmoid(v); });
 }
+void map_tanh(const float* x, float* y, Index n) {
+  map_row(x, y, n, [](Vec v) { return tanh(v); });
+}
 
 } // namespace attnprof::operators::ATTNPROF_ISA

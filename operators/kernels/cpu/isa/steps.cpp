@@ -51,6 +51,8 @@ void apply_step(const StepArgs& step, const float* x, float* y, Index n, const s
     map_rows(x, z, y, n, [](Vec a, Vec b) { return a / b; });
     break;
   }
+  case StepFn::kTanh: map_row(x, y, n, [](Vec v) { return tanh(v); }); break;
+  case StepFn::kGeluTanh: map_row(x, y, n, [](Vec v) { return gelu_tanh(v); }); break;
   }
 }
 

@@ -32,7 +32,8 @@ const cpu::KernelTable& kernel_table() {
                                            map_exp,
                                            map_exp_nonpositive,
                                            map_erf,
-                                           map_sigmoid};
+                                           map_sigmoid,
+                                           map_tanh};
   return kTable;
 }
 
