@@ -66,6 +66,9 @@ const std::vector<ParamSpec>& all_params() {
     for (const LayoutDescriptor& layout : layouts()) {
       add_own_params(all, layout.own_params);
     }
+    for (const ModelDescriptor& model : models()) {
+      add_own_params(all, model.own_params);
+    }
     return all;
   }();
   return kAll;
@@ -86,10 +89,8 @@ const ParamSpec& find_param(std::string_view name) {
 
 bool takes_param(const Config& given, std::string_view name) {
   if (given.has("model")) {
-    const ModelDescriptor& model = find_model(given.text("model"));
-    const bool listed = std::find(model.params.begin(), model.params.end(), name) != model.params.end();
-    return listed || name == "model" || name == "batch" || name == "dtype" || name == "plan" || name == "device" ||
-           name == "threads";
+    return takes(find_model(given.text("model")), name) || name == "model" || name == "batch" || name == "dtype" ||
+           name == "plan" || name == "device" || name == "threads";
   }
   if (common_names().contains(name)) {
     return true;
@@ -110,12 +111,16 @@ std::string takers_of(std::string_view name) {
         names.push_back(descriptor.name);
       }
     }
+    constexpr std::size_t kShown = 12; // sizes of many network families
+    const std::string more = names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : std::string();
+    names.resize(std::min(names.size(), kShown));
     if (!names.empty()) {
-      takers.push_back(fmt::format("{} {}", kind, fmt::join(names, ", ")));
+      takers.push_back(fmt::format("{} {}{}", kind, fmt::join(names, ", "), more));
     }
   };
   collect(layouts(), "layouts");
   collect(variants(), "variants");
+  collect(models(), "models");
   return takers.empty() ? "no workload of this build" : fmt::format("{}", fmt::join(takers, "; "));
 }
 
@@ -151,11 +156,16 @@ void resolve_lengths(Config& config) {
   }
 }
 
+void set_absent(Config& config, const std::string& name, const Value& fallback) {
+  if (!config.has(name) && !std::holds_alternative<std::monostate>(fallback)) {
+    config.set(name, fallback);
+  }
+}
+
 void fill_fallbacks(Config& config) {
   for (const ParamSpec& spec : all_params()) {
-    if (!config.has(spec.name) && !std::holds_alternative<std::monostate>(spec.fallback) &&
-        takes_param(config, spec.name)) {
-      config.set(spec.name, spec.fallback);
+    if (takes_param(config, spec.name)) {
+      set_absent(config, spec.name, spec.fallback);
     }
   }
 }
@@ -166,8 +176,15 @@ Config resolve(const Config& given) {
   check_taken(given);
   Config config = given;
   if (config.has("model")) {
-    fill_fallbacks(config);
-    find_model(config.text("model")).resolve(config);
+    const ModelDescriptor& model = find_model(config.text("model"));
+    // Sizes are the network's own: the fallbacks of shared parameters are those of a single operator.
+    for (const char* name : {"batch", "dtype", "plan", "device"}) {
+      set_absent(config, name, find_param(name).fallback);
+    }
+    for (const ParamSpec& spec : model.own_params) {
+      set_absent(config, spec.name, spec.fallback);
+    }
+    model.resolve(config);
     return config;
   }
   config.set("layout", text_or(given, "layout"));

@@ -218,6 +218,11 @@ std::vector<Config> sample_cases() {
       out.push_back(layout_sample(layout, sample));
     }
   }
+  for (const ModelDescriptor& model : miniature_models()) {
+    for (const std::string& sample : model.samples) {
+      out.push_back(resolve(parse_case_id(fmt::format("model={}:{}", model.name, sample))));
+    }
+  }
   return out;
 }
 

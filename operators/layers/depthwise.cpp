@@ -5,16 +5,20 @@
 
 namespace attnprof::operators {
 
-void resolve_depthwise(Config& config, const std::string& who) {
+void resolve_token_map(Config& config, const std::string& who) {
   if (!config.has("grid")) {
     const std::int64_t tokens = config.integer("seq_len") - (config.flag("cls_token") ? 1 : 0);
     const auto side = static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(tokens))));
     if (side * side != tokens) {
       throw Error(ErrorKind::kInvalid,
-                  fmt::format("{} convolves over a grid, and --seq-len {} is no square: give --grid HxW", who, tokens));
+                  fmt::format("{} works on a grid, and --seq-len {} is no square: give --grid HxW", who, tokens));
     }
     config.set("grid", fmt::format("{}x{}", side, side));
   }
+}
+
+void resolve_depthwise(Config& config, const std::string& who) {
+  resolve_token_map(config, who);
   if (!config.has("kernel")) {
     config.set("kernel", std::int64_t{3});
   }
@@ -23,15 +27,17 @@ void resolve_depthwise(Config& config, const std::string& who) {
   }
 }
 
-View build_depthwise(GraphBuilder& builder, const Config& config, const View& x) {
-  const Grid grid = config.grid();
-  const std::int64_t kernel = config.integer("kernel");
+View build_depthwise(GraphBuilder& builder, const Grid& grid, std::int64_t kernel, const View& x) {
   const std::int64_t channels = x.dims.back();
   const View w = builder.weight("dw", {channels, kernel, kernel});
   const View image =
       x.split(0, x.dims[0] / (grid.height * grid.width), grid.height * grid.width).split(1, grid.height, grid.width);
   const View y = builder.depthwise_conv2d("dwconv", image, w, builder.weight("db", {channels}), 1, kernel / 2);
   return y.as_matrix();
+}
+
+View build_depthwise(GraphBuilder& builder, const Config& config, const View& x) {
+  return build_depthwise(builder, config.grid(), config.integer("kernel"), x);
 }
 
 } // namespace attnprof::operators

@@ -3,12 +3,18 @@
 
 namespace attnprof::operators {
 
+/// Fills grid (the square root of seq_len where that is whole). `who` names the workload in errors. Throws
+/// Error(kInvalid) for a seq_len that is no square.
+void resolve_token_map(Config& config, const std::string& who);
+
 /// Fills grid (the square root of seq_len where that is whole) and kernel (3). `who` names the workload in errors.
 /// Throws Error(kInvalid) for an even kernel or a seq_len that is no square.
 void resolve_depthwise(Config& config, const std::string& who);
 
 /// Depthwise convolution with bias over the token grid, stride 1, same size: x [batch * seq_len, channels]; weights
 /// dw [channels, kernel, kernel], db [channels].
+View build_depthwise(GraphBuilder& builder, const Grid& grid, std::int64_t kernel, const View& x);
+/// The same with the grid and kernel of a configuration.
 View build_depthwise(GraphBuilder& builder, const Config& config, const View& x);
 
 } // namespace attnprof::operators

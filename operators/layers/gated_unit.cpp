@@ -67,10 +67,9 @@ View gated_output(GraphBuilder& builder, const GatedUnit& unit, const View& mixe
   return builder.matmul("out_proj", gated.as_matrix(), builder.weight("wo", {unit.width, unit.dim}));
 }
 
-double squared_relu_factor(const Config& config, std::int64_t n) {
+double squared_relu_factor(const Config& config, std::int64_t qk_dim, std::int64_t n) {
   const auto length = static_cast<double>(n);
-  return config.text("scaling") == "n2" ? 1.0 / (length * length)
-                                        : 1.0 / (length * static_cast<double>(config.integer("qk_dim")));
+  return config.text("scaling") == "n2" ? 1.0 / (length * length) : 1.0 / (length * static_cast<double>(qk_dim));
 }
 
 } // namespace attnprof::operators

@@ -26,6 +26,6 @@ View squared_relu_weights(GraphBuilder& builder, const View& q, const View& k, d
 /// (u * mixed) wo with mixed [batch, tokens, width].
 View gated_output(GraphBuilder& builder, const GatedUnit& unit, const View& mixed);
 /// 1/(n s) or 1/n² for `n` keys.
-double squared_relu_factor(const Config& config, std::int64_t n);
+double squared_relu_factor(const Config& config, std::int64_t qk_dim, std::int64_t n);
 
 } // namespace attnprof::operators

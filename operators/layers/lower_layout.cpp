@@ -15,11 +15,27 @@ struct Stream {
   View mixed;
 };
 
+/// What the last softmax wrote: the weights of the last mixer that computed any.
+View last_attention_weights(const Graph& graph) {
+  for (std::size_t i = graph.ops.size(); i-- > 0;) {
+    if (const auto* softmax = std::get_if<Softmax>(&graph.ops[i].primitive)) {
+      return softmax->y;
+    }
+  }
+  throw Error(ErrorKind::kInternal, "no mixer before this block computed attention weights");
+}
+
 View lower_body(GraphBuilder& builder, const Config& config, const LayoutStep& step, const View& x, Stream& stream) {
   switch (step.kind) {
-  case LayoutStep::Kind::kMixer: return stream.mixed = find_variant(config.text("variant")).build(builder, config, x);
+  case LayoutStep::Kind::kMixer: {
+    const auto build = step.build != nullptr ? step.build : find_variant(config.text("variant")).build;
+    return stream.mixed = build(builder, config, x);
+  }
   case LayoutStep::Kind::kFfn: return build_ffn(builder, config, x);
   case LayoutStep::Kind::kDepthwiseConv2d: return build_depthwise(builder, config, x);
+  case LayoutStep::Kind::kReuseWeights:
+    return stream.mixed = find_variant(config.text("variant"))
+                              .build_on_weights(builder, config, x, last_attention_weights(builder.graph()));
   case LayoutStep::Kind::kReuse: return stream.mixed = build_phi(builder, config, stream.mixed);
   }
   throw Error(ErrorKind::kInternal, "a layout step of unknown kind");

@@ -35,13 +35,19 @@ void require_heads_divide(const Config& config) {
                           heads < dim ? fmt::format(", {}", above) : std::string()));
 }
 
+void resolve_head_dim(Config& config) {
+  if (!config.has("head_dim")) {
+    require_heads_divide(config);
+    config.set("head_dim", config.integer("dim") / config.integer("heads"));
+  }
+}
+
 namespace {
 
 void resolve_widths(Config& config) {
   const bool widths_given = config.has("qk_dim") && config.has("v_dim");
-  if (!config.has("head_dim") && !widths_given) {
-    require_heads_divide(config);
-    config.set("head_dim", config.integer("dim") / config.integer("heads"));
+  if (!widths_given) {
+    resolve_head_dim(config);
   }
   // A width equal to head_dim says nothing: one id for one case.
   for (const char* name : {"qk_dim", "v_dim"}) {
@@ -91,16 +97,23 @@ void resolve_multi_head(Config& config, std::int64_t kv_heads) {
   resolve_context(config);
 }
 
-View build_attention_core(GraphBuilder& builder, const View& q, const View& k, const View& v, double scale,
-                          const Mask& mask) {
+View build_attention_core(GraphBuilder& builder, const View& q, const View& k, const View& v, const ScoreSteps& steps) {
   const std::int64_t n_q = q.dims.back(1);
   const std::int64_t n_k = k.dims.back(1);
   // A mask that hides nothing (one token against its whole past) is launched by nobody.
-  const bool masked = mask.any() && attended_pairs(mask, n_q, n_k) != Count(n_q) * n_k;
-  const Mask used = masked ? mask : Mask{};
+  const bool masked = steps.mask.any() && attended_pairs(steps.mask, n_q, n_k) != Count(n_q) * n_k;
+  const Mask used = masked ? steps.mask : Mask{};
   View scores =
       builder.matmul("scores", q, k.transpose(k.rank() - 2, k.rank() - 1), {used, MatMul::MaskAxes::kRowsColumns});
-  scores = builder.scale("scale", scores, scale);
+  if (steps.cap > 0.0) {
+    scores = builder.scale("scale", scores, steps.scale / steps.cap);
+    scores = builder.scale("cap", builder.activation("cap_tanh", scores, StepFn::kTanh), steps.cap);
+  } else {
+    scores = builder.scale("scale", scores, steps.scale);
+  }
+  if (steps.bias) {
+    scores = builder.add("bias", scores, *steps.bias);
+  }
   if (masked) {
     scores = builder.pointwise("mask", scores, {StepFn::kMaskFill, 0.0, {}, used});
   }
@@ -108,10 +121,6 @@ View build_attention_core(GraphBuilder& builder, const View& q, const View& k, c
 }
 
 namespace {
-
-struct Sizes {
-  std::int64_t batch, tokens, dim, heads, kv_heads, group, qk_dim, v_dim, past_len;
-};
 
 /// [batch * tokens, heads * width] -> [batch, heads, tokens, width]; eager frameworks copy here.
 View split_heads(GraphBuilder& builder, const std::string& leaf, const View& x, std::int64_t batch,
@@ -127,60 +136,171 @@ View append(GraphBuilder& builder, const std::string& name, const View& x, std::
   return cache;
 }
 
-View context_of(GraphBuilder& builder, const Config& config, const View& x) {
-  if (!config.has("kv_len")) {
+View context_of(GraphBuilder& builder, const MultiHead& s, const View& x) {
+  if (!s.kv_len) {
     return x;
   }
-  const Extents dims{config.integer("batch"), config.integer("kv_len"), config.integer("dim")};
+  const Extents dims{s.batch, *s.kv_len, x.dims.back()};
   const TensorId known = builder.graph().find("context"); // one context serves all blocks
   return (known >= 0 ? dense_view(known, dims) : builder.input("context", dims)).as_matrix();
 }
 
-/// Query heads beside their shared key head: [batch, kv_heads, group, tokens, width]; plain heads stay as they are.
-View grouped_queries(const View& q, const Sizes& s) {
-  return s.group == 1 ? q : q.split(1, s.kv_heads, s.group);
+struct Heads {
+  View q, k, v; ///< [batch, heads | kv_heads, tokens, width]
+};
+
+View project(GraphBuilder& builder, const std::string& name, const View& x, std::int64_t width, bool bias) {
+  const View w = builder.weight("w" + name, {x.dims.back(), width});
+  return bias ? builder.linear(name + "_proj", x, w, builder.weight("b" + name, {width}))
+              : builder.matmul(name + "_proj", x, w);
 }
-View shared_by_group(const View& kv, const Sizes& s) {
-  return s.group == 1 ? kv : kv.broadcast(2, s.group);
+
+Heads projected_heads(GraphBuilder& builder, const MultiHead& s, const View& x) {
+  const std::int64_t q_width = s.heads * s.qk_dim;
+  const std::int64_t k_width = s.kv_heads * s.qk_dim;
+  const std::int64_t v_width = s.kv_heads * s.v_dim;
+  View q;
+  View k;
+  View v;
+  if (s.joint_qkv) {
+    const View joint = project(builder, "qkv", x, q_width + k_width + v_width, s.qkv_bias);
+    q = joint.slice(1, 0, q_width);
+    k = joint.slice(1, q_width, k_width);
+    v = joint.slice(1, q_width + k_width, v_width);
+  } else {
+    const View context = context_of(builder, s, x);
+    q = project(builder, "q", x, q_width, s.qkv_bias);
+    k = project(builder, "k", context, k_width, s.qkv_bias);
+    v = project(builder, "v", context, v_width, s.qkv_bias);
+  }
+  return {split_heads(builder, "q_split", q, s.batch, s.heads), split_heads(builder, "k_split", k, s.batch, s.kv_heads),
+          split_heads(builder, "v_split", v, s.batch, s.kv_heads)};
+}
+
+/// Rotates the first `width` channels of each head; where some stay, frameworks join both parts by two copies.
+View rotated(GraphBuilder& builder, const std::string& name, const View& x, const MultiHead& s) {
+  const View table = builder.rope_table(s.tokens, s.rope_dim, s.first_position);
+  if (s.rope_dim == x.dims.back()) {
+    return builder.rope(name + "_rope", x, table);
+  }
+  const View turned = builder.rope(name + "_rope", x.slice(3, 0, s.rope_dim), table);
+  const View out = builder.temporary(x.dims);
+  const std::int64_t rest = x.dims.back() - s.rope_dim;
+  builder.copy_into(name + "_rope_concat", turned, out.slice(3, 0, s.rope_dim));
+  builder.copy_into(name + "_pass_concat", x.slice(3, s.rope_dim, rest), out.slice(3, s.rope_dim, rest));
+  return out;
+}
+
+View head_norm(GraphBuilder& builder, const std::string& name, const View& x, double eps) {
+  return builder.rmsnorm(name + "_norm", x, builder.weight(name + "_gamma", {x.dims.back()}), eps);
+}
+
+/// Slopes 2^(-8 i / heads) times the key's position; a count that is no power of two takes every second slope of the
+/// next power, as BLOOM's code does (Press et al. 2022, section 3 and its released code).
+View alibi_bias(GraphBuilder& builder, const MultiHead& s, std::int64_t keys) {
+  std::vector<double> slopes;
+  std::int64_t power = 1;
+  while (power * 2 <= s.heads) {
+    power *= 2;
+  }
+  for (std::int64_t i = 1; i <= power; ++i) {
+    slopes.push_back(std::exp2(-8.0 * static_cast<double>(i) / static_cast<double>(power)));
+  }
+  for (std::int64_t i = 1; i <= s.heads - power; ++i) {
+    slopes.push_back(std::exp2(-4.0 * static_cast<double>(2 * i - 1) / static_cast<double>(power)));
+  }
+  std::vector<float> values = constant_values("the linear position bias", Count(s.heads) * keys);
+  for (const double slope : slopes) {
+    for (std::int64_t key = 0; key < keys; ++key) {
+      values.push_back(static_cast<float>(slope * static_cast<double>(key)));
+    }
+  }
+  return builder.constant(fmt::format("alibi_{}_{}", s.heads, keys), {s.heads, keys}, std::move(values));
+}
+
+/// Query heads beside their shared key head: [batch, kv_heads, group, tokens, width]; plain heads stay as they are.
+View grouped(const View& q, const MultiHead& s) {
+  return s.heads == s.kv_heads ? q : q.split(1, s.kv_heads, s.heads / s.kv_heads);
+}
+View shared_by_group(const View& kv, const MultiHead& s) {
+  return s.heads == s.kv_heads ? kv : kv.broadcast(2, s.heads / s.kv_heads);
+}
+
+/// Heads [batch, (kv_heads, group | heads), tokens, v_dim] side by side, times wo.
+View output_of(GraphBuilder& builder, const MultiHead& s, View mixed, std::int64_t dim) {
+  if (s.heads != s.kv_heads) {
+    mixed = mixed.merge(1);
+  }
+  const View merged = builder.layout_copy("merge", mixed.transpose(1, 2)).merge(2).as_matrix();
+  const View wo = builder.weight("wo", {s.heads * s.v_dim, dim});
+  return s.out_bias ? builder.linear("out_proj", merged, wo, builder.weight("bo", {dim}))
+                    : builder.matmul("out_proj", merged, wo);
+}
+
+} // namespace
+
+View build_multi_head(GraphBuilder& builder, const MultiHead& s, const View& x) {
+  Heads h = projected_heads(builder, s, x);
+  if (s.qk_norm) {
+    h.q = head_norm(builder, "q", h.q, s.norm_eps);
+    h.k = head_norm(builder, "k", h.k, s.norm_eps);
+  }
+  if (s.rope_dim > 0) {
+    h.q = rotated(builder, "q", h.q, s);
+    h.k = rotated(builder, "k", h.k, s);
+  }
+  if (s.past_len) {
+    h.k = append(builder, "k_cache", h.k, *s.past_len);
+    h.v = append(builder, "v_cache", h.v, *s.past_len);
+  }
+  ScoreSteps steps{s.scale > 0.0 ? s.scale : 1.0 / std::sqrt(static_cast<double>(s.qk_dim)), s.score_cap, {}, s.mask};
+  if (s.alibi) {
+    const View bias = alibi_bias(builder, s, h.k.dims[2]).broadcast(1, s.tokens).broadcast(0, s.batch);
+    steps.bias = grouped(bias, s);
+  }
+  View mixed = build_attention_core(builder, grouped(h.q, s), shared_by_group(h.k, s), shared_by_group(h.v, s), steps);
+  return output_of(builder, s, mixed, x.dims.back());
+}
+
+namespace {
+
+MultiHead multi_head_of(const Config& config, std::int64_t kv_heads) {
+  MultiHead s;
+  s.batch = config.integer("batch");
+  s.tokens = config.integer("seq_len");
+  s.heads = config.integer("heads");
+  s.kv_heads = kv_heads;
+  s.qk_dim = qk_dim_of(config);
+  s.v_dim = v_dim_of(config);
+  if (config.has("past_len")) {
+    s.past_len = s.first_position = config.integer("past_len");
+  }
+  if (config.has("kv_len")) {
+    s.kv_len = config.integer("kv_len");
+  }
+  s.mask = {config.flag("causal"), config.integer_or("window", 0)};
+  s.rope_dim = config.flag("rope") ? s.qk_dim : 0;
+  return s;
 }
 
 } // namespace
 
 View build_multi_head(GraphBuilder& builder, const Config& config, const View& x, std::int64_t kv_heads) {
-  const std::int64_t heads = config.integer("heads");
-  const Sizes s{config.integer("batch"),
-                config.integer("seq_len"),
-                x.dims.back(),
-                heads,
-                kv_heads,
-                heads / kv_heads,
-                qk_dim_of(config),
-                v_dim_of(config),
-                config.integer_or("past_len", 0)};
-  const View context = context_of(builder, config, x);
-  View q = builder.matmul("q_proj", x, builder.weight("wq", {s.dim, s.heads * s.qk_dim}));
-  View k = builder.matmul("k_proj", context, builder.weight("wk", {s.dim, s.kv_heads * s.qk_dim}));
-  View v = builder.matmul("v_proj", context, builder.weight("wv", {s.dim, s.kv_heads * s.v_dim}));
-  q = split_heads(builder, "q_split", q, s.batch, s.heads);
-  k = split_heads(builder, "k_split", k, s.batch, s.kv_heads);
-  v = split_heads(builder, "v_split", v, s.batch, s.kv_heads);
-  if (config.flag("rope")) {
-    const View table = builder.rope_table(s.tokens, s.qk_dim, s.past_len);
-    q = builder.rope("q_rope", q, table);
-    k = builder.rope("k_rope", k, table);
+  return build_multi_head(builder, multi_head_of(config, kv_heads), x);
+}
+
+View build_on_attention_weights(GraphBuilder& builder, const Config& config, const View& x, std::int64_t kv_heads,
+                                const View& weights) {
+  if (config.has("past_len") || config.has("kv_len")) {
+    throw Error(ErrorKind::kInvalid,
+                "attention weights of an earlier block cannot be reused with a KV cache or a cross "
+                "attention: leave out --phase, --past-len and --kv-len");
   }
-  if (config.has("past_len")) {
-    k = append(builder, "k_cache", k, s.past_len);
-    v = append(builder, "v_cache", v, s.past_len);
-  }
-  const Mask mask{config.flag("causal"), config.integer_or("window", 0)};
-  View mixed = build_attention_core(builder, grouped_queries(q, s), shared_by_group(k, s), shared_by_group(v, s),
-                                    1.0 / std::sqrt(static_cast<double>(s.qk_dim)), mask);
-  if (s.group > 1) {
-    mixed = mixed.merge(1);
-  }
-  const View merged = builder.layout_copy("merge", mixed.transpose(1, 2)).merge(2).as_matrix();
-  return builder.matmul("out_proj", merged, builder.weight("wo", {s.heads * s.v_dim, s.dim}));
+  const MultiHead s = multi_head_of(config, kv_heads);
+  const View v =
+      split_heads(builder, "v_split", project(builder, "v", x, kv_heads * s.v_dim, false), s.batch, kv_heads);
+  const View mixed = builder.matmul("mix", weights, shared_by_group(v, s), {s.mask, MatMul::MaskAxes::kRowsInner});
+  return output_of(builder, s, mixed, x.dims.back());
 }
 
 } // namespace attnprof::operators

@@ -31,7 +31,9 @@ void resolve_phi(Config& config) {
   fill("kernel", std::int64_t{5}, phi != "identity");
   fill("expansion", 2.0, phi == "full");
   fill("eca_kernel", std::int64_t{3}, phi == "full");
-  resolve_depthwise(config, "phi");
+  if (phi != "identity") {
+    resolve_depthwise(config, "phi");
+  }
   if (phi == "full" && (config.integer("eca_kernel") % 2 == 0)) {
     throw Error(ErrorKind::kInvalid, fmt::format("--eca-kernel {} is not odd", config.integer("eca_kernel")));
   }
@@ -40,61 +42,73 @@ void resolve_phi(Config& config) {
 namespace {
 
 /// y * sigmoid(conv1d over channels of the token mean), y [batch, tokens, dim].
-View channel_attention(GraphBuilder& builder, const Config& config, const View& y) {
-  const View mean = builder.reduce("eca_mean", y, true);
-  View gate = builder.channel_conv1d("eca_conv", mean, builder.weight("eca", {config.integer("eca_kernel")}));
+View channel_attention(GraphBuilder& builder, std::int64_t kernel, const View& y) {
+  const View mean = builder.reduce("eca_mean", y, Reduce::Kind::kMean);
+  View gate = builder.channel_conv1d("eca_conv", mean, builder.weight("eca", {kernel}));
   gate = builder.activation("eca_gate", gate, StepFn::kSigmoid);
   return builder.mul("eca_mul", y, gate.broadcast(1, y.dims[1]));
 }
 
-View full(GraphBuilder& builder, const Config& config, const View& z, std::int64_t batch) {
+View full(GraphBuilder& builder, const Phi& phi, const View& z) {
   const std::int64_t dim = z.dims.back();
-  const std::int64_t width = std::llround(config.real("expansion") * static_cast<double>(dim));
+  const std::int64_t width = std::llround(phi.expansion * static_cast<double>(dim));
   View y = builder.linear("fc1", z, builder.weight("w1", {dim, width}), builder.weight("b1", {width}));
   y = builder.activation("fc1_act", y, StepFn::kGelu);
-  y = builder.activation("dw_act", build_depthwise(builder, config, y), StepFn::kGelu);
+  y = builder.activation("dw_act", build_depthwise(builder, phi.grid, phi.kernel, y), StepFn::kGelu);
   const View w2 = builder.weight("w2", {width, dim});
   y = builder.linear("fc2", y, w2, builder.weight("b2", {dim}));
-  return channel_attention(builder, config, y.split(0, batch, y.dims[0] / batch)).as_matrix();
+  return channel_attention(builder, phi.eca_kernel, y.split(0, phi.batch, y.dims[0] / phi.batch)).as_matrix();
 }
 
-View dense(GraphBuilder& builder, const Config& config, const View& z) {
-  const Grid grid = config.grid();
-  const std::int64_t kernel = config.integer("kernel");
+View dense_conv(GraphBuilder& builder, const Phi& phi, const View& z) {
   const std::int64_t dim = z.dims.back();
-  const View image =
-      z.split(0, z.dims[0] / (grid.height * grid.width), grid.height * grid.width).split(1, grid.height, grid.width);
-  const View w = builder.weight("w", {dim, kernel, kernel, dim});
-  return builder.conv2d("conv", image, w, builder.weight("b", {dim}), 1, kernel / 2, 1).as_matrix();
+  const std::int64_t tokens = phi.grid.height * phi.grid.width;
+  const View image = z.split(0, z.dims[0] / tokens, tokens).split(1, phi.grid.height, phi.grid.width);
+  const View w = builder.weight("w", {dim, phi.kernel, phi.kernel, dim});
+  return builder.conv2d("conv", image, w, builder.weight("b", {dim}), 1, phi.kernel / 2, 1).as_matrix();
 }
 
-View on_patches(GraphBuilder& builder, const Config& config, const View& z, std::int64_t batch) {
-  const std::string& phi = config.text("phi");
-  if (phi == "conv") {
-    return dense(builder, config, z);
+View on_patches(GraphBuilder& builder, const Phi& phi, const View& z) {
+  if (phi.kind == "conv") {
+    return dense_conv(builder, phi, z);
   }
-  return phi == "dwc" ? build_depthwise(builder, config, z) : full(builder, config, z, batch);
+  return phi.kind == "dwc" ? build_depthwise(builder, phi.grid, phi.kernel, z) : full(builder, phi, z);
 }
 
 } // namespace
 
-View build_phi(GraphBuilder& builder, const Config& config, const View& z) {
-  if (config.text("phi") == "identity") {
+View build_phi(GraphBuilder& builder, const Phi& phi, const View& z) {
+  if (phi.kind == "identity") {
     return z;
   }
-  const std::int64_t batch = config.integer("batch");
-  if (!config.flag("cls_token")) {
-    return on_patches(builder, config, z, batch);
+  if (!phi.cls_token) {
+    return on_patches(builder, phi, z);
   }
   // Frameworks slice the class token off and concatenate it again: two copies of the patch rows.
-  const std::int64_t tokens = z.dims[0] / batch;
-  const View rows = z.split(0, batch, tokens);
+  const std::int64_t tokens = z.dims[0] / phi.batch;
+  const View rows = z.split(0, phi.batch, tokens);
   const View patches = builder.layout_copy("cls_slice", rows.slice(1, 1, tokens - 1)).as_matrix();
-  const View mixed = on_patches(builder, config, patches, batch);
+  const View mixed = on_patches(builder, phi, patches);
   const View out = builder.temporary(rows.dims);
   builder.copy_into("cls_concat", rows.slice(1, 0, 1), out.slice(1, 0, 1));
-  builder.copy_into("patch_concat", mixed.split(0, batch, tokens - 1), out.slice(1, 1, tokens - 1));
+  builder.copy_into("patch_concat", mixed.split(0, phi.batch, tokens - 1), out.slice(1, 1, tokens - 1));
   return out.as_matrix();
+}
+
+View build_phi(GraphBuilder& builder, const Config& config, const View& z) {
+  Phi phi;
+  phi.kind = config.text("phi");
+  phi.batch = config.integer("batch");
+  phi.cls_token = config.flag("cls_token");
+  if (phi.kind != "identity") {
+    phi.grid = config.grid();
+    phi.kernel = config.integer("kernel");
+  }
+  if (phi.kind == "full") {
+    phi.expansion = config.real("expansion");
+    phi.eca_kernel = config.integer("eca_kernel");
+  }
+  return build_phi(builder, phi, z);
 }
 
 } // namespace attnprof::operators

@@ -33,7 +33,7 @@ void resolve_windows(Config& config) {
 
 Windows windows_of(const Config& config) {
   const Grid grid = config.grid();
-  return {config.integer("batch"), grid.height, grid.width, config.integer("window"), config.integer("shift")};
+  return {config.integer("batch"), grid.height, grid.width, config.integer("window"), config.integer_or("shift", 0)};
 }
 
 namespace {

@@ -1,38 +1,11 @@
-// For every registered variant, layout and plan: the loops executed with a counting scalar do exactly the work that the
-// cost visitor states, launch by launch, and touch exactly the bytes.
-#include "operators/core/cost.hpp"
-#include "operators/core/plan.hpp"
+// For every registered variant, layout, model and plan: counted work and touched bytes are the stated ones.
 #include "operators/exec/verify.hpp"
-#include "operators/workload.hpp"
-#include "tests/support/catch.hpp"
-#include "tests/support/counting_memory.hpp"
-
-// After the counting scalar, so that its overloads are found by the templates.
-#include "operators/kernels/reference/attention_loop.hpp"
+#include "tests/contract/check_counts.hpp"
 
 using namespace attnprof::operators;
-using attnprof::testing::CountingMemory;
+using attnprof::tests::check_counts_of_both_plans;
 
 namespace {
-
-void check_counts(const Config& config, std::string_view plan) {
-  const Graph launches = plan_launches(build(config), plan);
-  const Cost cost = cost_of(launches);
-  CountingMemory memory(launches);
-  for (std::size_t i = 0; i < launches.ops.size(); ++i) {
-    const LaunchCost& stated = cost.launches[i];
-    INFO(case_id(config) << " plan " << plan << " launch " << stated.scope << " " << stated.op << " " << stated.shape);
-    memory.start_launch();
-    std::visit([&](const auto& op) { reference::run_loop(op, memory); }, launches.ops[i].primitive);
-    CHECK(memory.counts().macs == stated.work.macs.value());
-    CHECK(memory.counts().vector_flops == stated.work.vector_flops.value());
-    CHECK(memory.counts().transcendentals == stated.work.transcendentals.value());
-    CHECK(memory.bytes_read() == stated.bytes.read.value());
-    CHECK(memory.bytes_written() == stated.bytes.written.value());
-    CHECK(memory.bytes_touched() == stated.bytes.working_set.value());
-    CHECK(stated.work.useful_macs <= stated.work.macs);
-  }
-}
 
 /// Every variant inside every layout that takes one, at sizes that any of them accepts.
 std::vector<Config> combinations() {
@@ -54,15 +27,13 @@ TEST_CASE("counted operations and touched bytes equal the stated ones for every 
   const std::vector<Config> cases = sample_cases();
   REQUIRE(cases.size() >= variants().size() + layouts().size());
   for (const Config& config : cases) {
-    check_counts(config, "eager");
-    check_counts(config, "fused");
+    check_counts_of_both_plans(config);
   }
 }
 
 TEST_CASE("counted operations and touched bytes equal the stated ones for every variant in every layout") {
-  for (Config config : combinations()) {
-    check_counts(config, "eager");
-    check_counts(config, "fused");
+  for (const Config& config : combinations()) {
+    check_counts_of_both_plans(config);
   }
 }
 

@@ -1,0 +1,24 @@
+#pragma once
+#include "operators/core/registry.hpp"
+
+namespace attnprof::operators {
+
+/// Fills chunk for causal linear attention: 64, never more than seq_len. Throws Error(kInvalid) where it is given
+/// without --causal.
+void resolve_linear_chunk(Config& config);
+
+/// The chunk of a causal configuration.
+std::optional<std::int64_t> chunk_of(const Config& config);
+
+/// Normalised linear attention q (kᵀ v) / (q · sum of k) on features q, k [batch, heads, tokens, features] and values v
+/// [batch, heads, tokens, v_dim]. With a chunk it is causal: the masked product inside a chunk, and the prefix sums of
+/// the chunks before. Source: Katharopoulos et al. 2020, Transformers are RNNs, eq. 4 to 7.
+View build_linear_mix(GraphBuilder& builder, const View& q, const View& k, const View& v,
+                      std::optional<std::int64_t> causal_chunk);
+
+/// q, k or v of ordinary heads: x w as [batch, heads, tokens, head_dim]; weight "w" + name.
+View project_head_rows(GraphBuilder& builder, const Config& config, const std::string& name, const View& x);
+/// The output projection wo of mixed [batch, heads, tokens, head_dim].
+View project_merged_heads(GraphBuilder& builder, const View& mixed, std::int64_t dim);
+
+} // namespace attnprof::operators

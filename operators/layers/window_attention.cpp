@@ -1,0 +1,72 @@
+#include "operators/layers/window_attention.hpp"
+
+#include <cmath>
+
+namespace attnprof::operators {
+namespace {
+
+/// The bias of every window: the relative positions alone, or with the mask of a shift, broadcast to the scores
+/// [batch * count, heads, side², side²].
+View window_bias(GraphBuilder& builder, const Windows& w, std::int64_t heads) {
+  const View bias = relative_bias(builder, w, heads);
+  if (w.shift == 0) {
+    return bias.broadcast(0, w.batch * w.count());
+  }
+  const View masked =
+      builder.add("bias_mask", bias.broadcast(0, w.count()), shift_mask(builder, w).broadcast(1, heads));
+  return masked.broadcast(0,
+                          w.batch); // [batch, count, heads, ...]: the batch repeats, so it stays a dimension of its own
+}
+
+struct Heads {
+  View q, k, v; ///< [windows, heads, tokens, head_dim]
+};
+
+Heads projected(GraphBuilder& builder, const WindowAttention& a, const View& tokens) {
+  const std::int64_t width = a.heads * a.head_dim;
+  const std::int64_t dim = tokens.dims.back();
+  const auto split = [&](const std::string& name, const View& y) {
+    return builder.layout_copy(
+        name + "_split", y.split(0, tokens.dims[0], a.windows.tokens()).split(2, a.heads, a.head_dim).transpose(1, 2));
+  };
+  if (a.biases) {
+    const View w = builder.weight("wqkv", {dim, 3 * width});
+    const View y = builder.linear("qkv_proj", tokens.as_matrix(), w, builder.weight("bqkv", {3 * width}));
+    return {split("q", y.slice(1, 0, width)), split("k", y.slice(1, width, width)),
+            split("v", y.slice(1, 2 * width, width))};
+  }
+  const auto project = [&](const std::string& name) {
+    return split(name, builder.matmul(name + "_proj", tokens.as_matrix(), builder.weight("w" + name, {dim, width})));
+  };
+  const View q = project("q");
+  const View k = project("k");
+  return {q, k, project("v")};
+}
+
+/// scores + bias, where the bias of several images has a dimension of its own for them.
+View add_bias(GraphBuilder& builder, const Windows& w, const View& scores, const View& bias) {
+  return bias.rank() == 5 ? builder.add("bias", scores.split(0, w.batch, w.count()), bias).merge(0)
+                          : builder.add("bias", scores, bias);
+}
+
+} // namespace
+
+View build_window_attention(GraphBuilder& builder, const WindowAttention& a, const View& x) {
+  const Windows& w = a.windows;
+  const Heads h = projected(builder, a, partition(builder, w, x));
+  const std::int64_t pairs = (Count(real_window_pairs(w)) * a.heads).value();
+  View scores = builder.matmul("scores", h.q, h.k.transpose(2, 3), {{}, MatMul::MaskAxes::kRowsColumns, pairs});
+  scores = builder.scale("scale", scores, 1.0 / std::sqrt(static_cast<double>(a.head_dim)));
+  if (a.position_bias) {
+    scores = add_bias(builder, w, scores, window_bias(builder, w, a.heads));
+  }
+  const View mixed =
+      builder.matmul("mix", builder.softmax("softmax", scores), h.v, {{}, MatMul::MaskAxes::kRowsInner, pairs});
+  const View merged = builder.layout_copy("merge", mixed.transpose(1, 2)).merge(2).as_matrix();
+  const View wo = builder.weight("wo", {a.heads * a.head_dim, x.dims.back()});
+  const View y = a.biases ? builder.linear("out_proj", merged, wo, builder.weight("bo", {x.dims.back()}))
+                          : builder.matmul("out_proj", merged, wo);
+  return unpartition(builder, w, y.split(0, w.batch * w.count(), w.tokens()));
+}
+
+} // namespace attnprof::operators
