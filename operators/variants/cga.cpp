@@ -38,7 +38,7 @@ View build(GraphBuilder& builder, const Config& config, const View& x) {
     const View q = project("q_proj", s.wq);
     const View k = project("k_proj", s.wk);
     const View v = project("v_proj", s.wv);
-    previous = build_attention_core(builder, q, k, v, scale, {});
+    previous = build_attention_core(builder, q, k, v, {scale, 0.0, {}, {}});
     builder.layout_copy_into("concat", previous, mixed.select(2, head));
   }
   return project_heads(builder, s, mixed);

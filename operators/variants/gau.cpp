@@ -14,9 +14,9 @@ View build(GraphBuilder& builder, const Config& config, const View& x) {
   const Mask mask{config.flag("causal"), 0};
   if (config.text("weights") == "softmax") {
     const double scale = 1.0 / std::sqrt(static_cast<double>(unit.qk_dim));
-    return gated_output(builder, unit, build_attention_core(builder, q, k, unit.v, scale, mask));
+    return gated_output(builder, unit, build_attention_core(builder, q, k, unit.v, {scale, 0.0, {}, mask}));
   }
-  const double factor = squared_relu_factor(config, unit.tokens);
+  const double factor = squared_relu_factor(config, unit.qk_dim, unit.tokens);
   const View a = squared_relu_weights(builder, q, k, factor, {mask, MatMul::MaskAxes::kRowsColumns});
   return gated_output(builder, unit, builder.matmul("mix", a, unit.v, {mask, MatMul::MaskAxes::kRowsInner}));
 }

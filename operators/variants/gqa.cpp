@@ -20,6 +20,9 @@ VariantDescriptor describe_variant_gqa() {
   out.build = [](GraphBuilder& builder, const Config& config, const View& x) {
     return build_multi_head(builder, config, x, config.integer("kv_heads"));
   };
+  out.build_on_weights = [](GraphBuilder& builder, const Config& config, const View& x, const View& weights) {
+    return build_on_attention_weights(builder, config, x, config.integer("kv_heads"), weights);
+  };
   out.samples = {"batch=2:seq_len=5:dim=16:heads=4:kv_heads=2", "seq_len=6:dim=8:heads=4:kv_heads=4",
                  "seq_len=70:dim=16:heads=4:kv_heads=2:causal=true:rope=true",
                  "phase=decode:seq_len=3:past_len=70:dim=16:heads=4:kv_heads=2:causal=true:rope=true"};

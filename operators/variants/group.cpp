@@ -17,7 +17,8 @@ View build(GraphBuilder& builder, const Config& config, const View& x) {
   const View q = project("q_proj", s.wq);
   const View k = project("k_proj", s.wk);
   const View v = project("v_proj", s.wv);
-  const View mixed = build_attention_core(builder, q, k, v, 1.0 / std::sqrt(static_cast<double>(s.qk_dim)), {});
+  const View mixed =
+      build_attention_core(builder, q, k, v, {1.0 / std::sqrt(static_cast<double>(s.qk_dim)), 0.0, {}, {}});
   return project_heads(builder, s, builder.layout_copy("merge", mixed.transpose(1, 2)));
 }
 

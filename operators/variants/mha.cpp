@@ -12,6 +12,9 @@ VariantDescriptor describe_variant_mha() {
   out.build = [](GraphBuilder& builder, const Config& config, const View& x) {
     return build_multi_head(builder, config, x, config.integer("heads"));
   };
+  out.build_on_weights = [](GraphBuilder& builder, const Config& config, const View& x, const View& weights) {
+    return build_on_attention_weights(builder, config, x, config.integer("heads"), weights);
+  };
   out.samples = {"batch=2:seq_len=5:dim=12:heads=3",
                  "seq_len=70:dim=8:heads=2:causal=true:rope=true",
                  "seq_len=6:dim=8:heads=2:qk_dim=2:v_dim=6",

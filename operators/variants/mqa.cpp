@@ -12,6 +12,9 @@ VariantDescriptor describe_variant_mqa() {
   out.build = [](GraphBuilder& builder, const Config& config, const View& x) {
     return build_multi_head(builder, config, x, 1);
   };
+  out.build_on_weights = [](GraphBuilder& builder, const Config& config, const View& x, const View& weights) {
+    return build_on_attention_weights(builder, config, x, 1, weights);
+  };
   out.samples = {"batch=2:seq_len=5:dim=12:heads=3", "seq_len=6:dim=8:heads=4:causal=true",
                  "phase=decode:past_len=9:dim=8:heads=2:causal=true:rope=true"};
   out.in_default_sweep = true;

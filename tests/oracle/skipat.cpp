@@ -114,3 +114,34 @@ TEST_CASE("skip lists are read, shortened and refused with the reason") {
     CHECK_THROWS_WITH(skip(text), Catch::Contains(text));
   }
 }
+
+TEST_CASE("reuse of attention weights: a skipped block computes values and output under the weights before it") {
+  for (const char* plan : {"eager", "fused"}) {
+    const Case run("layout=skipat:variant=mha:heads=1:grid=2x3:dim=4:depth=2:skip=1:reuse=weights:mlp_ratio=1", plan);
+    const auto normed = [&](const Matrix& x, const std::string& name) {
+      return layer_norm(x, run.vector(name + "gamma"), run.vector(name + "beta"), 1e-5);
+    };
+    const auto ffn = [&](const Matrix& x, const std::string& at) {
+      const Matrix y =
+          mapped(linear(normed(x, at + "ln2."), run.given(at + "ffn.w1"), run.vector(at + "ffn.b1")), gelu);
+      return sum(x, linear(y, run.given(at + "ffn.w2"), run.vector(at + "ffn.b2")));
+    };
+    const Matrix first = normed(run.given("x"), "block0.ln1.");
+    const Matrix q = product(first, run.given("block0.attn.wq"));
+    const Matrix k = product(first, run.given("block0.attn.wk"));
+    const auto mixed = [&](const Matrix& x, const std::string& at) {
+      return product(attend(q, k, product(x, run.given(at + "attn.wv")), 0.5, no_mask()), run.given(at + "attn.wo"));
+    };
+    Matrix x = ffn(sum(run.given("x"), mixed(first, "block0.")), "block0.");
+    x = ffn(sum(x, mixed(normed(x, "block1.ln1."), "block1.")), "block1.");
+    CHECK(difference(run.result("y"), x) < 1e-10);
+  }
+}
+
+TEST_CASE("reuse of attention weights saves the projections of queries and keys and their product") {
+  const std::string blocks = "layout=skipat:variant=mha:heads=2:grid=4x4:dim=8:depth=3:mlp_ratio=1:skip=1-2";
+  const std::int64_t n = 16;
+  const std::int64_t d = 8;
+  const std::int64_t all = macs("layout=standard:variant=mha:heads=2:grid=4x4:dim=8:depth=3:mlp_ratio=1");
+  CHECK(all - macs(blocks + ":reuse=weights") == 2 * (2 * n * d * d + n * n * d));
+}

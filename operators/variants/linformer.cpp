@@ -1,0 +1,44 @@
+#include "operators/layers/linear_mix.hpp"
+#include "operators/layers/multi_head.hpp"
+
+#include <cmath>
+
+namespace attnprof::operators {
+namespace {
+
+void resolve(Config& config) {
+  resolve_head_dim(config);
+}
+
+/// e x for every head: [batch, heads, tokens, head_dim] -> [batch, heads, length, head_dim].
+View shortened(GraphBuilder& builder, const std::string& name, const View& x, std::int64_t length) {
+  const View e = builder.weight("e" + name, {length, x.dims[2]}).broadcast(0, x.dims[1]).broadcast(0, x.dims[0]);
+  return builder.matmul(name + "_length_proj", e, x);
+}
+
+View build(GraphBuilder& builder, const Config& config, const View& x) {
+  const std::int64_t length = config.integer("projected_len");
+  const View q = project_head_rows(builder, config, "q", x);
+  const View k = shortened(builder, "k", project_head_rows(builder, config, "k", x), length);
+  const View v = shortened(builder, "v", project_head_rows(builder, config, "v", x), length);
+  const double scale = 1.0 / std::sqrt(static_cast<double>(q.dims[3]));
+  return project_merged_heads(builder, build_attention_core(builder, q, k, v, {scale, 0.0, {}, {}}), x.dims.back());
+}
+
+} // namespace
+
+VariantDescriptor describe_variant_linformer() {
+  VariantDescriptor out;
+  out.name = "linformer";
+  out.summary = "softmax attention over keys and values that a learned map shortens to a fixed length";
+  out.source = "Wang et al. 2020, Linformer: Self-Attention with Linear Complexity, eq. 7, projections shared by heads";
+  out.params = {"heads", "head_dim"};
+  out.own_params = {
+      {"projected_len", ParamKind::kInteger, "keys that linformer keeps", std::int64_t{64}, 1, 1'000'000, {}}};
+  out.resolve = resolve;
+  out.build = build;
+  out.samples = {"batch=2:seq_len=5:dim=12:heads=3:projected_len=3", "seq_len=70:dim=8:heads=2:projected_len=4"};
+  return out;
+}
+
+} // namespace attnprof::operators

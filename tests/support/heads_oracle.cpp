@@ -1,0 +1,32 @@
+#include "tests/support/heads_oracle.hpp"
+
+#include <algorithm>
+
+namespace attnprof::testing {
+
+Matrix head_of(const Matrix& x, std::size_t head, std::size_t width) {
+  return columns_of(x, head * width, width);
+}
+
+double difference_by_heads(const Case& run, const HeadMix& mix) {
+  const auto batch = static_cast<std::size_t>(run.integer("batch"));
+  const auto heads = static_cast<std::size_t>(run.integer("heads"));
+  const Matrix all = run.given("x");
+  const std::size_t tokens = all.rows / batch;
+  double worst = 0.0;
+  for (std::size_t b = 0; b < batch; ++b) {
+    const Matrix x = rows_of(all, b * tokens, tokens);
+    const Matrix q = product(x, run.given("wq"));
+    const Matrix k = product(x, run.given("wk"));
+    const Matrix v = product(x, run.given("wv"));
+    const std::size_t width = q.columns / heads;
+    Matrix mixed(tokens, q.columns);
+    for (std::size_t h = 0; h < heads; ++h) {
+      put_columns(mixed, h * width, mix(head_of(q, h, width), head_of(k, h, width), head_of(v, h, width)));
+    }
+    worst = std::max(worst, difference(rows_of(run.result("y"), b * tokens, tokens), product(mixed, run.given("wo"))));
+  }
+  return worst;
+}
+
+} // namespace attnprof::testing
