@@ -76,6 +76,31 @@ std::int64_t parse_count(std::string_view flag, std::string_view text, std::int6
   return *value;
 }
 
+std::int64_t parse_bytes(std::string_view flag, std::string_view text) {
+  std::string_view number = text;
+  if (number.ends_with('B')) {
+    number.remove_suffix(1);
+  }
+  double base = 1000.0;
+  if (number.ends_with('i')) {
+    number.remove_suffix(1);
+    base = 1024.0;
+  }
+  constexpr std::string_view kPrefixes = "KMGT";
+  double unit = 1.0;
+  const char last = number.empty() ? ' ' : number.back() == 'k' ? 'K' : number.back();
+  if (const std::size_t power = kPrefixes.find(last); power != std::string_view::npos) {
+    unit = std::pow(base, static_cast<double>(power + 1));
+    number.remove_suffix(1);
+  }
+  const std::optional<double> value = whole_text_as<double>(number);
+  if (!value || !std::isfinite(*value) || *value * unit < 1.0 || *value * unit >= 0x1p60 ||
+      (base == 1024.0 && unit == 1.0)) {
+    refuse(flag, text, "give a memory such as 80GB, 24GiB or 512MiB");
+  }
+  return static_cast<std::int64_t>(*value * unit);
+}
+
 Shard parse_shard(std::string_view text) {
   const std::size_t slash = text.find('/');
   const std::optional<std::int64_t> index = whole_text_as<std::int64_t>(text.substr(0, slash));

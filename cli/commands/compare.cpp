@@ -6,6 +6,7 @@
 #include "cli/interleave.hpp"
 #include "cli/machine_store.hpp"
 #include "cli/options.hpp"
+#include "cli/presets/preset.hpp"
 #include "cli/rows.hpp"
 #include "operators/core/error.hpp"
 #include "operators/workload.hpp"
@@ -170,7 +171,62 @@ int compare_workloads(const Arguments& arguments, Context& context) {
   return rows_exit_code(records, *context.seams.interrupt);
 }
 
+/// Medians of cases measured in turns; a case that cannot run says so on stderr and has none.
+std::vector<std::optional<double>> medians_in_turns(const std::vector<operators::Config>& configs,
+                                                    const MeasuringRequest& measuring, Context& context) {
+  CaseRunner runner(context.seams, measuring, nullptr);
+  std::vector<PreparedCase> cases;
+  for (const operators::Config& config : configs) {
+    cases.push_back(runner.prepare({operators::case_id(config), config, ""}));
+  }
+  context.err << fmt::format("attnprof: measuring {} cases in turns\n", cases.size());
+  (void)measure_interleaved(cases, measuring, context.seams);
+  std::vector<std::optional<double>> out;
+  for (const PreparedCase& one : cases) {
+    if (one.record.status != Status::kOk) {
+      context.err << fmt::format("attnprof: {}: {}\n", one.record.id, one.record.reason);
+    }
+    out.push_back(one.record.measured ? one.record.measured->time_median_s : std::nullopt);
+  }
+  return out;
+}
+
+reports::Json preset_json(const Preset& preset, const std::vector<PresetRow>& rows) {
+  reports::Json list = reports::Json::array();
+  for (const PresetRow& row : rows) {
+    list.push_back({{"quantity", row.quantity},
+                    {"value", row.ours ? reports::Json(*row.ours) : reports::Json()},
+                    {"unit", row.unit},
+                    {"origin", row.origin == FigureOrigin::kCounted ? "counted" : "measured"},
+                    {"source_says", row.source.empty() ? reports::Json() : reports::Json(row.source)},
+                    {"note", row.note.empty() ? reports::Json() : reports::Json(row.note)}});
+  }
+  return {{"preset", preset.name}, {"summary", preset.summary}, {"source", preset.source}, {"rows", list}};
+}
+
+int compare_preset(const Arguments& arguments, Context& context) {
+  const Preset& preset = find_preset(*arguments.text("--preset"));
+  if (!arguments.positionals().empty() || !axes_from(arguments).empty()) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--preset {} names its cases itself: leave out run folders, case ids and "
+                            "workload flags",
+                            preset.name));
+  }
+  const MeasuringRequest measuring = measuring_request(arguments);
+  const InterruptScope scope(*context.seams.interrupt);
+  const PresetFigures figures(
+      [&](const std::vector<operators::Config>& configs) { return medians_in_turns(configs, measuring, context); });
+  const std::vector<PresetRow> rows = preset.rows(figures);
+  context.out << (arguments.given("--json") ? reports::json_text(preset_json(preset, rows), 1) + "\n"
+                                            : preset_table(preset, rows));
+  const bool all = std::all_of(rows.begin(), rows.end(), [](const PresetRow& row) { return row.ours.has_value(); });
+  return all ? kExitOk : kExitRowFailed;
+}
+
 int compare(const Arguments& arguments, Context& context) {
+  if (arguments.given("--preset")) {
+    return compare_preset(arguments, context);
+  }
   const std::vector<std::string>& paths = arguments.positionals();
   const bool ids = std::all_of(paths.begin(), paths.end(), [&](const std::string& text) {
     return operators::looks_like_case_id(text) && !context.seams.files->is_directory(text);
@@ -184,13 +240,16 @@ Command compare_command() {
   Command out;
   out.name = "compare";
   out.summary = "two runs row by row as a gate, or workloads measured in turns (A B B A)";
-  out.usage = "EARLIER LATER... | WORKLOAD...";
+  out.usage = "EARLIER LATER... | WORKLOAD... | --preset NAME";
   out.positional = "run folder, run file or case id";
-  out.options = joined({workload_options(),
-                        selection_options(),
-                        measuring_options(),
-                        {{"--json", "", "", "print changes or cases as JSON", OptionGroup::kOutput}, hardware_option()},
-                        gate_options()});
+  out.options =
+      joined({workload_options(),
+              selection_options(),
+              measuring_options(),
+              {{"--preset", "", "NAME", "a comparison that a paper makes (list presets)", OptionGroup::kOutput},
+               {"--json", "", "", "print changes or cases as JSON", OptionGroup::kOutput},
+               hardware_option()},
+              gate_options()});
   out.examples = {"compare before after --threshold 5% --fail-on regress,missing,fail",
                   "compare --layout sandwich,standard --variant mha --grid 14x14 --dim 192 --heads 4"};
   out.run = compare;

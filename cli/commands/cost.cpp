@@ -1,13 +1,17 @@
+#include "cli/batch_fit.hpp"
 #include "cli/case_runner.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/machine_store.hpp"
 #include "cli/options.hpp"
+#include "cli/quantity.hpp"
 #include "operators/core/error.hpp"
 #include "reports/console.hpp"
 #include "reports/derive.hpp"
+#include "reports/format.hpp"
 #include "reports/record_json.hpp"
 
+#include <fmt/format.h>
 #include <ostream>
 
 namespace attnprof::cli {
@@ -29,6 +33,14 @@ Record record_of(const PlannedCase& planned, bool alone) {
   }
 }
 
+std::string fit_sentence(const BatchFit& fit, std::int64_t memory_bytes) {
+  const auto size = [](std::int64_t bytes) { return reports::si(static_cast<double>(bytes), "B"); };
+  return fit.batch > 0 ? fmt::format("largest batch in {}: {}, with weights, caches and activations of {}",
+                                     size(memory_bytes), fit.batch, size(fit.needed_bytes))
+                       : fmt::format("largest batch in {}: none, since batch 1 needs {}", size(memory_bytes),
+                                     size(fit.needed_bytes));
+}
+
 void print_case(const Record& record, std::ostream& out) {
   out << record.id << '\n';
   if (record.status != profilers::Status::kOk) {
@@ -48,12 +60,25 @@ int cost(const Arguments& arguments, Context& context) {
       reports::predict(records.back(), *machine);
     }
   }
+  const std::optional<std::string> memory = arguments.text("--memory");
+  const std::int64_t memory_bytes = memory ? parse_bytes("--memory", *memory) : 0;
   if (arguments.given("--json")) {
-    context.out << reports::json_text(reports::cases_document(records), 1) << '\n';
+    reports::Json document = reports::cases_document(records);
+    for (std::size_t i = 0; memory && i < records.size(); ++i) {
+      if (records[i].status == profilers::Status::kOk) {
+        const BatchFit fit = largest_batch(records[i].config, memory_bytes);
+        document["cases"][i]["largest_batch"] = {
+            {"memory_bytes", memory_bytes}, {"batch", fit.batch}, {"needed_bytes", fit.needed_bytes}};
+      }
+    }
+    context.out << reports::json_text(document, 1) << '\n';
     return 0;
   }
   for (const Record& record : records) {
     print_case(record, context.out);
+    if (memory && record.status == profilers::Status::kOk) {
+      context.out << fit_sentence(largest_batch(record.config, memory_bytes), memory_bytes) << "\n\n";
+    }
   }
   if (records.size() > 1) {
     context.out << reports::verdict_sentence(records) << '\n';
@@ -71,7 +96,9 @@ Command cost_command() {
   out.positional = "case id";
   out.options = joined({workload_options(),
                         selection_options(),
-                        {{"--json", "", "", "print cases as JSON", OptionGroup::kOutput}, hardware_option()}});
+                        {{"--json", "", "", "print cases as JSON", OptionGroup::kOutput},
+                         {"--memory", "", "SIZE", "say which batch fits, such as 80GB", OptionGroup::kOutput},
+                         hardware_option()}});
   out.examples = {"cost --variant mha,gqa --seq-len 1k:16k:*2 --dim 4096 --heads 32 --causal",
                   "cost --layout sandwich --variant cga --grid 14x14 --dim 192 --heads 4 --json"};
   out.run = cost;

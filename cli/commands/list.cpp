@@ -1,5 +1,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/presets/preset.hpp"
 #include "operators/core/error.hpp"
 #include "operators/workload.hpp"
 #include "reports/hardware.hpp"
@@ -100,6 +101,14 @@ Json hardware() {
   return out;
 }
 
+Json preset_list() {
+  Json out = Json::array();
+  for (const Preset& one : presets()) {
+    out.push_back({{"name", one.name}, {"summary", one.summary}, {"source", one.source}});
+  }
+  return out;
+}
+
 struct Section {
   std::string name;
   std::string title;
@@ -119,6 +128,7 @@ const std::vector<Section>& sections() {
        [](Context&) { return counters(); }},
       {"hardware", "data sheets for --hw, beside the measured ceilings of this machine",
        [](Context&) { return hardware(); }},
+      {"presets", "comparisons that papers make (compare --preset)", [](Context&) { return preset_list(); }},
   };
   return kSections;
 }
@@ -184,7 +194,7 @@ Command list_command() {
   Command out;
   out.name = "list";
   out.summary = "what can be measured: variants, layouts, models, primitive ops, counters and machines";
-  out.usage = "[variants|layouts|models|ops|counters|hardware] [--json]";
+  out.usage = "[variants|layouts|models|ops|counters|hardware|presets] [--json]";
   out.positional = "list";
   out.options = {{"--json", "", "", "names, summaries, sources and parameters as JSON", OptionGroup::kOutput}};
   out.examples = {"list variants", "list layouts --json"};
