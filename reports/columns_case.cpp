@@ -92,6 +92,8 @@ std::vector<CaseColumn> totals_columns() {
                  }});
   out.push_back(total("params", "1", exact, "Elements of all weights, shared ones once.", "",
                       [](const Totals& t) { return t.params; }));
+  out.push_back(total("active_params", "1", exact, "Elements of the weights that one token uses: without idle experts.",
+                      "", [](const Totals& t) { return t.active_params; }));
   out.push_back(total("weight_bytes", "B", exact, "Bytes of all weights in memory.", "",
                       [](const Totals& t) { return t.weight_bytes; }));
   out.push_back({{"kv_cache_bytes", "B", Group::kTotals, Type::kInteger, Origin::kClosedForm,

@@ -12,7 +12,8 @@ using profilers::Record;
 Items items_of(const Record& record) {
   const auto* batch = std::get_if<std::int64_t>(&record.config.get("batch"));
   const auto* seq_len = std::get_if<std::int64_t>(&record.config.get("seq_len"));
-  if (record.config.has("grid")) {
+  // A network without a token count takes images.
+  if (record.config.has("grid") || (record.config.has("model") && seq_len == nullptr)) {
     return {"image", batch != nullptr ? std::optional<double>(static_cast<double>(*batch)) : std::nullopt};
   }
   if (batch == nullptr || seq_len == nullptr) {

@@ -61,6 +61,7 @@ operators::Totals read_totals(const JsonReader& reader) {
   out.bytes_written = reader.needed_integer("bytes_written");
   out.compulsory_bytes = reader.needed_integer("compulsory_bytes");
   out.params = reader.needed_integer("params");
+  out.active_params = reader.integer("active_params").value_or(out.params.value());
   out.weight_bytes = reader.needed_integer("weight_bytes");
   out.kv_cache_bytes = reader.integer("kv_cache_bytes").value_or(0);
   out.peak_activation_bytes = reader.needed_integer("peak_activation_bytes");

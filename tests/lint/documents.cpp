@@ -3,6 +3,7 @@
 #include "operators/workload.hpp"
 #include "reports/schema.hpp"
 
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -74,6 +75,22 @@ std::string descriptor_table(const Descriptors& descriptors) {
   return markdown_table({"name", "what it is", "source"}, rows);
 }
 
+/// One row for a family: models of one source.
+std::string models_table() {
+  std::vector<std::string> sources;
+  std::map<std::string, std::string> names;
+  for (const operators::ModelDescriptor& model : operators::models()) {
+    std::string& list = names[model.source];
+    if (list.empty())
+      sources.push_back(model.source);
+    list += (list.empty() ? "" : ", ") + code(model.name);
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const std::string& source : sources)
+    rows.push_back({names[source], source});
+  return markdown_table({"names", "source"}, rows);
+}
+
 } // namespace
 
 std::string markdown_table(const std::vector<std::string>& titles, const std::vector<std::vector<std::string>>& rows) {
@@ -102,6 +119,7 @@ std::vector<DocumentPart> generated_parts() {
   return {{"README.md", "flags", flags_table()},
           {"README.md", "variants", descriptor_table(operators::variants())},
           {"README.md", "layouts", descriptor_table(operators::layouts())},
+          {"README.md", "models", models_table()},
           {"docs/columns.md", "", reports::columns_markdown()}};
 }
 

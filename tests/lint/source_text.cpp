@@ -60,7 +60,7 @@ bool is_digit_separator(std::string_view source, std::size_t at) {
 std::vector<SourceFile> read_source_tree(const fs::path& root) {
   std::vector<SourceFile> files;
   for (const auto& entry : fs::directory_iterator(root))
-    if (entry.is_regular_file())
+    if (entry.is_regular_file() && entry.path().filename() != ".git") // a worktree's pointer to its repository
       files.push_back(read(root, entry.path()));
   for (const char* folder : kFolders) {
     if (!fs::is_directory(root / folder))
