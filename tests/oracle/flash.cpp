@@ -59,3 +59,29 @@ TEST_CASE("causal flash in one chunk is causal gau") {
   }
   CHECK(difference(flash.result("y"), gau.result("y")) < 1e-12);
 }
+
+TEST_CASE("flash in one chunk is gau plus a linear part over all tokens") {
+  const std::string sizes = ":seq_len=6:dim=4:qk_dim=2";
+  const Case flash("variant=flash" + sizes);
+  const auto shared = [&](Case& other) {
+    for (const char* name : {"wu", "wv", "wz", "wo"}) {
+      other.set(name, flash.given(name));
+    }
+  };
+  Case gau("variant=gau" + sizes);
+  shared(gau);
+  for (const char* name : {"gamma_q", "beta_q", "gamma_k", "beta_k"}) {
+    gau.set(name, flash.given(std::string(name) + "_quad"));
+  }
+  // With queries of zero the quadratic part vanishes and the linear one is left.
+  Case linear("variant=flash" + sizes);
+  shared(linear);
+  const Matrix zero(1, 2);
+  for (const char* name : {"gamma_q_quad", "beta_q_quad"}) {
+    linear.set(name, zero);
+  }
+  for (const char* name : {"gamma_k_quad", "beta_k_quad", "gamma_q_lin", "beta_q_lin", "gamma_k_lin", "beta_k_lin"}) {
+    linear.set(name, flash.given(name));
+  }
+  CHECK(difference(flash.result("y"), sum(gau.result("y"), linear.result("y"))) < 1e-12);
+}

@@ -1,4 +1,5 @@
 #include "tests/support/catch.hpp"
+#include "tests/support/multi_head_oracle.hpp"
 #include "tests/support/naive.hpp"
 
 #include <algorithm>
@@ -71,5 +72,15 @@ TEST_CASE("the chunk of causal linear attention does not change its result") {
   for (const char* chunk : {"1", "2", "4"}) {
     CHECK(difference(Case(std::string("variant=linear:seq_len=9:dim=8:heads=2:causal=true:chunk=") + chunk).result("y"),
                      one) < 1e-12);
+  }
+}
+
+TEST_CASE("a later token does not change earlier outputs of causal linear-cost attention") {
+  for (const char* id :
+       {"variant=linear:dim=8:heads=2:chunk=3", "variant=performer:dim=8:heads=2:chunk=3:random_features=5",
+        "variant=cosformer:dim=24:heads=1:chunk=3", "variant=mixed_chunk:dim=8:heads=2:chunk=3",
+        "variant=flash:dim=8:qk_dim=4:chunk=3"}) {
+    INFO(id);
+    check_causality(id);
   }
 }
