@@ -56,10 +56,26 @@ bool one_image(Config& config) {
 }
 
 bool fewer_blocks(Config& config) {
-  return halve(config, {"depth"});
+  constexpr std::int64_t kFewBlocks = 4; // where blocks differ, the first four hold each kind
+  if (takes_param(config, "max_depth") && config.integer_or("max_depth", kFewBlocks + 1) > kFewBlocks) {
+    config.set("max_depth", kFewBlocks);
+    return true;
+  }
+  if (config.has("skip") && config.integer("depth") > 2) { // a list of skipped blocks fits no other depth
+    config.set("depth", std::int64_t{2});
+    config.set("skip", std::string("1"));
+    return true;
+  }
+  return halve(config, {"depth", "max_depth"});
 }
 
 bool fewer_tokens(Config& config, std::int64_t least) {
+  if (config.has("image_size")) {
+    const std::int64_t smaller = config.integer("image_size") > 64 ? 64 : 32; // every family's strides divide both
+    const bool shrinks = smaller < config.integer("image_size");
+    config.set("image_size", smaller);
+    return shrinks;
+  }
   if (!config.has("grid")) {
     return halve(config, {"seq_len", "past_len", "kv_len"}, least);
   }

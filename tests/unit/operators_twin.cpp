@@ -60,3 +60,21 @@ TEST_CASE("twin: decode keeps its cache, and one that cannot be small enough is 
   CHECK(twin->integer("past_len") > 0);
   CHECK_FALSE(reduced_twin(decode, {1, 1}));
 }
+
+TEST_CASE("twin: a whole network keeps its kinds of blocks on a smaller image") {
+  for (const char* model : {"vit_base_patch16_224", "swin_tiny_patch4_window7_224", "efficientvit_m5", "skipat_B",
+                            "poolformer_m48", "pvt_large"}) {
+    INFO(model);
+    const auto twin = reduced_twin(resolved(std::string("model=") + model + ":batch=4:plan=fused"), kLimits);
+    REQUIRE(twin);
+    CHECK(is_within(*twin, kLimits));
+    CHECK(twin->text("model") == model);
+  }
+}
+
+TEST_CASE("twin: skipped blocks stay skipped") {
+  const auto twin =
+      reduced_twin(resolved("layout=skipat:variant=mha:grid=14x14:dim=192:heads=3:phi=identity"), kLimits);
+  REQUIRE(twin);
+  CHECK(twin->text("skip") == "1");
+}
