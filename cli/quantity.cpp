@@ -94,8 +94,7 @@ std::int64_t parse_bytes(std::string_view flag, std::string_view text) {
     number.remove_suffix(1);
   }
   const std::optional<double> value = whole_text_as<double>(number);
-  if (!value || !std::isfinite(*value) || *value * unit < 1.0 || *value * unit >= 0x1p60 ||
-      (base == 1024.0 && unit == 1.0)) {
+  if (!value || !std::isfinite(*value) || *value * unit < 1.0 || *value * unit >= 0x1p60 || unit == 1.0) {
     refuse(flag, text, "give a memory such as 80GB, 24GiB or 512MiB");
   }
   return static_cast<std::int64_t>(*value * unit);

@@ -16,8 +16,8 @@ double parse_ratio(std::string_view flag, std::string_view text);
 /// A whole number from `min` to `max`. Throws Error(kUsage).
 std::int64_t parse_count(std::string_view flag, std::string_view text, std::int64_t min, std::int64_t max);
 
-/// Bytes from `80GB`, `512MiB` or `24G` (SI: 1 GB = 1e9 B, 1 GiB = 2^30 B); a bare number is bytes. Throws
-/// Error(kUsage) unless it is positive and below 2^60.
+/// Bytes from `80GB`, `512MiB` or `24G` (SI: 1 GB = 1e9 B, 1 GiB = 2^30 B); a bare number is refused, since it could
+/// mean either. Throws Error(kUsage) unless it is positive and below 2^60.
 std::int64_t parse_bytes(std::string_view flag, std::string_view text);
 
 /// One of `count` parts of a plan; `index` counts from 1.

@@ -133,8 +133,10 @@ Verdict judge(std::span<const double> samples_s, std::span<const SampleCondition
     return {Stability::kTooShort, fmt::format("a sample of {:.3g} s is below the {:.3g} s that the timer can resolve",
                                               sample_s, *options.least_sample_s)};
   if (samples_s.size() < kMinIntervalSamples)
-    return {std::nullopt,
-            fmt::format("not enough samples for a verdict: {} of at least {}", samples_s.size(), kMinIntervalSamples)};
+    return {
+        Stability::kTooShort,
+        fmt::format("{} samples are too few to tell noise from speed, which takes {}; raise --timeout or --min-time",
+                    samples_s.size(), kMinIntervalSamples)};
   if (const auto verdict = judge_drift(samples_s, conditions, iterations_per_sample, options))
     return *verdict;
   const double noise = relative_noise(samples_s).value_or(0);

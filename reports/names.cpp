@@ -112,8 +112,9 @@ std::string short_name(const Record& record) {
   for (const ParamSpec& param : operators::all_params()) {
     const bool is_size = std::find(kSizes.begin(), kSizes.end(), param.name) != kSizes.end();
     const bool is_grid_too = param.name == "seq_len" && record.config.has("grid");
-    const bool is_unusual = param.name == "causal" || (param.name == "dtype" && record.config.has("dtype") &&
-                                                       record.config.get("dtype") != param.fallback);
+    const bool is_unusual =
+        param.name == "causal" || param.name == "folded" ||
+        (param.name == "dtype" && record.config.has("dtype") && record.config.get("dtype") != param.fallback);
     if ((is_size && !is_grid_too) || is_unusual) {
       const std::string text = part(param, record.config);
       const bool is_plain = text == "prefill" || text == "batch=1" || text == "depth=1";

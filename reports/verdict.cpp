@@ -342,7 +342,9 @@ std::string flops_sentence(const std::vector<Record>& records) {
 
 } // namespace
 
-std::string verdict_sentence(const std::vector<Record>& records) {
+namespace {
+
+std::string sentence_of(const std::vector<Record>& records, bool compares_flops) {
   if (records.empty()) {
     return "There are no cases.";
   }
@@ -364,9 +366,18 @@ std::string verdict_sentence(const std::vector<Record>& records) {
   const std::string missing =
       total == 0 ? ""
                  : fmt::format(" {} without result: {}.", count_text(total, records.size()), fmt::join(parts, ", "));
-  return total == records.size()
-             ? missing.substr(1)
-             : bounds_of_cases(records) + roof_sentence(records) + flops_sentence(records) + missing;
+  return total == records.size() ? missing.substr(1)
+                                 : bounds_of_cases(records) + roof_sentence(records) +
+                                       (compares_flops ? flops_sentence(records) : "") + missing;
+}
+
+} // namespace
+
+std::string verdict_sentence(const std::vector<Record>& records) {
+  return sentence_of(records, true);
+}
+std::string bounds_sentence(const std::vector<Record>& records) {
+  return sentence_of(records, false);
 }
 
 std::string bound_text(const std::string& bound, bool ambiguous, const std::string& level) {

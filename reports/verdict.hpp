@@ -17,6 +17,8 @@ std::string verdict_sentence(const profilers::Record& record);
 /// The same over several records: which cases are bound by what, whether fewer FLOPs meant less time, and how many
 /// cases did not run. For a single record, its own sentence.
 std::string verdict_sentence(const std::vector<profilers::Record>& records);
+/// The same without a word on FLOPs against time.
+std::string bounds_sentence(const std::vector<profilers::Record>& records);
 
 /// Pairs of cases that can be ranked against each other: same device, threads, dtype, cache policy, layout, plan, phase
 /// and shape (batch, lengths, grid, dim, heads, depth, causal), FLOPs that differ by more than 1 %, and times whose

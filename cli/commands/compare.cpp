@@ -118,7 +118,8 @@ void print_groups(const std::vector<std::vector<std::size_t>>& groups, const std
     }
     print_group(group, records, rounds, out);
   }
-  out << reports::verdict_sentence(records) << '\n';
+  // Which case is faster stands in the table, from ratios that were paired round by round.
+  out << reports::bounds_sentence(records) << '\n';
 }
 
 SweepPlan interleaved_plan(const Arguments& arguments) {
@@ -137,7 +138,20 @@ SweepPlan interleaved_plan(const Arguments& arguments) {
   return plan;
 }
 
+/// Refuses flags that would have no effect: a gate that nothing feeds cannot fail.
+void refuse_flags(const Arguments& arguments, const std::vector<std::vector<OptionSpec>>& groups,
+                  std::string_view why) {
+  for (const std::vector<OptionSpec>& group : groups) {
+    for (const OptionSpec& one : group) {
+      if (arguments.given(one.name)) {
+        throw Error(ErrorKind::kUsage, fmt::format("{} does not apply to {}: leave it out", one.name, why));
+      }
+    }
+  }
+}
+
 int compare_workloads(const Arguments& arguments, Context& context) {
+  refuse_flags(arguments, {gate_options()}, "workloads measured in turns; they gate two run folders");
   const SweepPlan plan = interleaved_plan(arguments);
   const MeasuringRequest measuring = measuring_request(arguments);
   require_a_device(plan, context.seams);
@@ -206,6 +220,8 @@ reports::Json preset_json(const Preset& preset, const std::vector<PresetRow>& ro
 
 int compare_preset(const Arguments& arguments, Context& context) {
   const Preset& preset = find_preset(*arguments.text("--preset"));
+  refuse_flags(arguments, {gate_options(), selection_options(), {hardware_option()}},
+               "--preset, which names its cases itself and compares them with a paper");
   if (!arguments.positionals().empty() || !axes_from(arguments).empty()) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("--preset {} names its cases itself: leave out run folders, case ids and "

@@ -92,7 +92,7 @@ Command cost_command() {
   Command out;
   out.name = "cost";
   out.summary = "count without running: ops, shapes, FLOPs, bytes, intensity, predicted bound and time";
-  out.usage = "WORKLOAD... [CASE_ID...] [--json] [--hw FILE]";
+  out.usage = "WORKLOAD... [CASE_ID...] [--json] [--hw NAME|FILE]";
   out.positional = "case id";
   out.options = joined({workload_options(),
                         selection_options(),

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <ostream>
 #include <set>
 
@@ -22,6 +23,10 @@ using operators::ErrorKind;
 using profilers::Record;
 using reports::ResultSet;
 
+bool is_ok(const Record& record) {
+  return record.status == profilers::Status::kOk;
+}
+
 /// Shards deal the plan out in turns, so taking a row from each in turns brings its order back.
 std::vector<Record> in_turns(const std::vector<ResultSet>& sets, std::ostream& err) {
   std::size_t longest = 0;
@@ -29,16 +34,24 @@ std::vector<Record> in_turns(const std::vector<ResultSet>& sets, std::ostream& e
     longest = std::max(longest, set.records.size());
   }
   std::vector<Record> out;
-  std::set<std::string> seen;
+  std::map<std::string, std::size_t> seen;
   for (std::size_t row = 0; row < longest; ++row) {
     for (const ResultSet& set : sets) {
       if (row >= set.records.size()) {
         continue;
       }
-      if (seen.insert(set.records[row].id).second) {
-        out.push_back(set.records[row]);
-      } else {
-        err << fmt::format("attnprof: '{}' is in more than one run; the first one is kept\n", set.records[row].id);
+      const Record& record = set.records[row];
+      const auto [found, is_new] = seen.emplace(record.id, out.size());
+      if (is_new) {
+        out.push_back(record);
+        continue;
+      }
+      Record& kept = out[found->second];
+      const bool takes_over = is_ok(record) && !is_ok(kept);
+      err << fmt::format("attnprof: '{}' is in more than one run; {} is kept\n", record.id,
+                         takes_over ? "the one with a result" : "the first one");
+      if (takes_over) {
+        kept = record;
       }
     }
   }

@@ -201,6 +201,11 @@ int sweep(const Arguments& arguments, Context& context) {
   if (const auto file = arguments.text("--baseline")) {
     baseline = reports::load_results(*context.seams.files, *file);
   }
+  for (const char* flag : {"--threshold", "--metric"}) {
+    if (arguments.given(flag) && !baseline) {
+      throw Error(ErrorKind::kUsage, fmt::format("{} compares with an earlier run: add --baseline RUN", flag));
+    }
+  }
   if (arguments.given("--dry-run")) {
     return print_plan(plan, known_machine(arguments, context), context.out);
   }

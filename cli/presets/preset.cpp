@@ -67,6 +67,17 @@ double PresetFigures::attention_passes(const std::string& id) const {
   }));
 }
 
+double PresetFigures::score_elements(const std::string& id) const {
+  operators::Count out = 0;
+  for (const operators::Op& op : operators::build(operators::resolve(operators::parse_case_id(id))).ops) {
+    const auto* product = std::get_if<operators::MatMul>(&op.primitive);
+    if (product != nullptr && product->mask_axes == operators::MatMul::MaskAxes::kRowsColumns) {
+      out += product->c.elements();
+    }
+  }
+  return static_cast<double>(out.value());
+}
+
 std::vector<std::optional<double>> PresetFigures::medians_s(const std::vector<std::string>& ids) const {
   std::vector<operators::Config> cases;
   for (const std::string& id : ids) {

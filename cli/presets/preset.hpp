@@ -37,6 +37,8 @@ class PresetFigures {
   [[nodiscard]] double weights(const std::string& id, const std::vector<std::string>& names) const;
   /// Launches of a softmax or a fused attention core.
   [[nodiscard]] double attention_passes(const std::string& id) const;
+  /// Entries of all score matrices, as the eager plan stores them.
+  [[nodiscard]] double score_elements(const std::string& id) const;
   [[nodiscard]] std::vector<std::optional<double>> medians_s(const std::vector<std::string>& ids) const;
 
  private:

@@ -27,6 +27,8 @@ std::vector<Descriptor> sorted(std::vector<Descriptor> list) {
   return list;
 }
 
+constexpr std::size_t kMostListed = 30; // more names than that hide the sentence
+
 template <class Descriptor>
 const Descriptor& find(const std::vector<Descriptor>& list, std::string_view kind, std::string_view name) {
   std::vector<std::string> known;
@@ -39,7 +41,9 @@ const Descriptor& find(const std::vector<Descriptor>& list, std::string_view kin
   const std::string near = nearest_name(name, known);
   throw Error(ErrorKind::kUsage, fmt::format("{} '{}' is not known{}; known: {}", kind, name,
                                              near.empty() ? "" : fmt::format(", did you mean '{}'?", near),
-                                             known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+                                             known.empty()                ? "none"
+                                             : known.size() > kMostListed ? fmt::format("see `attnprof list {}s`", kind)
+                                                                          : fmt::format("{}", fmt::join(known, ", "))));
 }
 
 } // namespace

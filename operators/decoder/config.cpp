@@ -243,6 +243,12 @@ const Family& family_of(const ConfigKeys& keys) {
                           type, near.empty() ? "" : fmt::format(", did you mean '{}'?", near), fmt::join(known, ", ")));
 }
 
+/// Where a family states its activation. Gemma's code passes over hidden_act, whose "gelu" was a mistake.
+Names activation_keys(const Family& family) {
+  return family.model_type.starts_with("gemma") ? Names{"hidden_activation"}
+                                                : Names{"hidden_act", "activation_function", "activation"};
+}
+
 /// Sizes that every family has, under the names that it gives them.
 Decoder common_sizes(const ConfigKeys& keys) {
   Decoder out;
@@ -287,6 +293,7 @@ Decoder decoder_from_config(const nlohmann::json& config, const std::string& ori
   const Family& family = family_of(keys);
   Decoder out = common_sizes(keys);
   family.apply(out, keys);
+  out.activation = keys.activation_or(activation_keys(family), out.activation);
   out.layer_windows = keys.layer_windows(out.window, out.depth);
   keys.refuse_unread();
   return out;

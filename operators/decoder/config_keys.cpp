@@ -11,9 +11,9 @@ namespace attnprof::operators {
 namespace {
 
 /// A key that holds one of these says something about attention, positions or experts.
-constexpr std::array<std::string_view, 16> kConcerned = {"attn",   "attention",   "head",   "rope",  "rotary", "kv_",
-                                                         "window", "query",       "sparse", "lora",  "expert", "moe",
-                                                         "alibi",  "layer_types", "sink",   "latent"};
+constexpr std::array<std::string_view, 17> kConcerned = {"attn",   "attention",   "head",   "rope",   "rotary", "kv_",
+                                                         "window", "query",       "sparse", "lora",   "expert", "moe",
+                                                         "alibi",  "layer_types", "sink",   "latent", "quant"};
 
 /// Keys of released configurations that change values or training, but no shape, work or byte.
 constexpr std::array<std::string_view, 29> kWithoutEffect = {"attention_dropout",
@@ -45,6 +45,16 @@ constexpr std::array<std::string_view, 29> kWithoutEffect = {"attention_dropout"
                                                              "num_nextn_predict_layers",
                                                              "routed_scaling_factor",
                                                              "moe_aux_loss"};
+
+/// Names that Hugging Face gives activations.
+constexpr std::array<std::pair<std::string_view, StepFn>, 8> kActivations = {{{"silu", StepFn::kSilu},
+                                                                              {"swish", StepFn::kSilu},
+                                                                              {"relu", StepFn::kRelu},
+                                                                              {"gelu", StepFn::kGelu},
+                                                                              {"gelu_new", StepFn::kGeluTanh},
+                                                                              {"gelu_fast", StepFn::kGeluTanh},
+                                                                              {"gelu_pytorch_tanh", StepFn::kGeluTanh},
+                                                                              {"tanh", StepFn::kTanh}}};
 
 bool holds(std::string_view key, std::string_view part) {
   return key.find(part) != std::string_view::npos;
@@ -90,8 +100,7 @@ std::string ConfigKeys::text(const std::string& key) const {
 std::int64_t ConfigKeys::integer(const Names& names) const {
   const std::int64_t value = integer_or(names, -1);
   if (value < 0) {
-    throw Error(ErrorKind::kInvalid, fmt::format("{}: {} is missing", origin_, fmt::join(names, " (or ")) +
-                                         std::string(names.size() - 1, ')'));
+    throw Error(ErrorKind::kInvalid, fmt::format("{}: {} is missing", origin_, fmt::join(names, " or ")));
   }
   return value;
 }
@@ -133,6 +142,25 @@ bool ConfigKeys::flag(const std::string& key, bool fallback) const {
     refuse(key, "is neither true nor false");
   }
   return value->get<bool>();
+}
+
+StepFn ConfigKeys::activation_or(const Names& names, StepFn fallback) const {
+  const nlohmann::json* value = find(names);
+  if (value == nullptr) {
+    return fallback;
+  }
+  const std::string name = value->is_string() ? value->get<std::string>() : value->dump();
+  for (const auto& [known, fn] : kActivations) {
+    if (name == known) {
+      return fn;
+    }
+  }
+  std::vector<std::string_view> known;
+  for (const auto& entry : kActivations) {
+    known.push_back(entry.first);
+  }
+  throw Error(ErrorKind::kInvalid,
+              fmt::format("{}: activation '{}' cannot be built; only {} can", origin_, name, fmt::join(known, ", ")));
 }
 
 std::int64_t ConfigKeys::share_of_head(const std::string& key, double fallback, std::int64_t head_dim) const {

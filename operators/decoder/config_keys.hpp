@@ -1,4 +1,6 @@
 #pragma once
+#include "operators/core/op.hpp"
+
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -27,6 +29,8 @@ class ConfigKeys {
   [[nodiscard]] double real_or(const Names& names, double fallback) const;
   [[nodiscard]] double real_or(const char* key, double fallback) const { return real_or(Names{key}, fallback); }
   [[nodiscard]] bool flag(const std::string& key, bool fallback) const;
+  /// The activation that the first of the names that is there states. Refuses one that cannot be built.
+  [[nodiscard]] StepFn activation_or(const Names& names, StepFn fallback) const;
   /// An even number of channels, the given share of a head.
   [[nodiscard]] std::int64_t share_of_head(const std::string& key, double fallback, std::int64_t head_dim) const;
 

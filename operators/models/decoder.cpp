@@ -2,6 +2,7 @@
 #include "operators/decoder/config.hpp"
 #include "operators/decoder/presets.hpp"
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -11,15 +12,17 @@ namespace {
 
 nlohmann::json json_of(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
-  if (!stream) {
+  if (!stream || !std::filesystem::is_regular_file(path)) {
     throw Error(ErrorKind::kUsage, fmt::format("--model '{}' cannot be read: give the path of a config.json or a name "
                                                "of `list models`",
                                                path));
   }
   try {
     return nlohmann::json::parse(stream);
-  } catch (const nlohmann::json::exception& fault) {
-    throw Error(ErrorKind::kUsage, fmt::format("--model '{}' is no JSON: {}", path, fault.what()));
+  } catch (const nlohmann::json::parse_error& fault) {
+    throw Error(ErrorKind::kUsage, fmt::format("--model '{}' is no JSON: it breaks off or errs at byte {}; give the "
+                                               "config.json of a language model",
+                                               path, fault.byte));
   }
 }
 

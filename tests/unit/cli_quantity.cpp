@@ -71,8 +71,7 @@ TEST_CASE("quantity: memory in SI and binary units") {
   CHECK(cli::parse_bytes("--memory", "80GB") == 80'000'000'000);
   CHECK(cli::parse_bytes("--memory", "24GiB") == 24LL << 30);
   CHECK(cli::parse_bytes("--memory", "1.5k") == 1500);
-  CHECK(cli::parse_bytes("--memory", "4096") == 4096);
-  for (const char* text : {"", "GB", "0", "-1GB", "1e30", "5iB", "5XB", "nan", "80 GB"}) {
+  for (const char* text : {"", "GB", "0", "-1GB", "1e30", "5iB", "5XB", "80", "nan", "80 GB"}) {
     CHECK(refusal([&] { (void)cli::parse_bytes("--memory", text); }).find("80GB") != std::string::npos);
   }
 }

@@ -87,3 +87,13 @@ TEST_CASE("config.json: windows by pattern, by the first block and by layer_type
   CHECK(decoder_from_config(qwen, "x").window_of(0) == 0);
   CHECK(decoder_from_config(qwen, "x").window_of(1) == 4096);
 }
+
+TEST_CASE("config.json: the activation is read, and one that cannot be built is refused") {
+  CHECK(decoder_from_config(with(llama(), "hidden_act", "relu"), "x").activation == StepFn::kRelu);
+  CHECK(decoder_from_config(with(llama(), "hidden_act", "gelu_new"), "x").activation == StepFn::kGeluTanh);
+  CHECK(decoder_from_config(llama(), "x").activation == StepFn::kSilu);
+  CHECK(says(with(llama(), "hidden_act", "frob"), "activation 'frob' cannot be built"));
+  CHECK(says(with(llama(), "quantization_config", {{"bits", 4}}), "quantization_config"));
+  json gemma = with(with(llama(), "model_type", "gemma"), "hidden_act", "gelu");
+  CHECK(decoder_from_config(gemma, "x").activation == StepFn::kGeluTanh);
+}

@@ -233,8 +233,8 @@ TEST_CASE("few repetitions give values without a spread (BUG-176, BUG-207)") {
     CHECK_FALSE(found.time_ci_low_s);
     CHECK_FALSE(found.time_ci_high_s);
     CHECK(found.time_mad_s.has_value() == (count >= 2));
-    CHECK_FALSE(found.stability);
-    CHECK(mentions(found.stability_reason, "not enough samples"));
+    CHECK(found.stability == Stability::kTooShort);
+    CHECK(mentions(found.stability_reason, "too few"));
     CHECK(found.stop_reason == StopReason::kRepetitions);
   }
 }
