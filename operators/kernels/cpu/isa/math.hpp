@@ -27,7 +27,7 @@ ATTNPROF_INLINE ReducedExp reduce_exp(Vec x) {
 /// exp of values that are not positive; results below the smallest normal number become 0, -inf gives 0, NaN stays NaN.
 ATTNPROF_INLINE Vec exp_nonpositive(Vec x) {
   const ReducedExp r = reduce_exp(x);
-  const Vec scale = as_float((as_int(r.shifted) << 23) + 0x3f800000);
+  const Vec scale = as_float((as_uint(r.shifted) << 23) + 0x3f800000U); // wraps where x < -87.3
   return x < -87.33654F ? zero() : r.value * scale;
 }
 
@@ -39,7 +39,7 @@ ATTNPROF_INLINE Vec exp(Vec x) {
   const IntVec n = as_int(r.shifted) - 0x4b400000;
   const IntVec half = n >> 1;
   // 2^n alone may not be representable where the result is subnormal or close to overflow.
-  return r.value * as_float((half + 127) << 23) * as_float((n - half + 127) << 23);
+  return r.value * as_float(UintVec(half + 127) << 23) * as_float(UintVec(n - half + 127) << 23);
 }
 
 /// 1 / (1 + exp(-x)); results below the smallest normal number become 0.
