@@ -30,6 +30,10 @@ constexpr double kFarOverS = 2.0; // a busy machine can stall a process for that
 /// Shares of the timeout: the pass over single launches has at least the first to itself, and at most the second.
 constexpr double kLeastLaunchShare = 0.2;
 constexpr double kMostLaunchShare = 0.5;
+/// Share of the time that is left after the samples for counting.
+constexpr double kCountingShare = 0.25;
+/// Of a counter pass where only the kernel counts: less than a processor's counters are worth.
+constexpr double kSoftwareCountingS = 0.01;
 /// A launch pass runs everything at least twice.
 constexpr double kLaunchPassRuns = 2;
 /// A first run that takes this share of the timeout is all the warm-up that there is time for.
@@ -134,7 +138,17 @@ Record rejected_record(const PlannedCase& planned, Status status, std::string re
 }
 
 CaseRunner::CaseRunner(Seams& seams, MeasuringRequest measuring, const profilers::Machine* machine)
-    : seams_(seams), measuring_(std::move(measuring)), machine_(machine), counter_origin_(seams.counter_origin()) {}
+    : seams_(seams), measuring_(std::move(measuring)), machine_(machine) {
+  if (measuring_.counters == CounterUse::kOff) {
+    counter_origin_ = "off: --counters off";
+  } else {
+    counter_origin_ = seams_.counters ? seams_.counters().summary() : "unavailable: this program has none";
+  }
+  if (measuring_.counters == CounterUse::kRequired && !(seams_.counters && seams_.counters().has_pmu())) {
+    throw Error(ErrorKind::kUnavailable,
+                fmt::format("--counters required: the processor's counters cannot be read; {}", counter_origin_));
+  }
+}
 
 CaseRunner::~CaseRunner() = default;
 
@@ -182,7 +196,8 @@ void CaseRunner::make_ready(PreparedCase& prepared) {
   prepared.program = executor.prepare(prepared.launches, options);
   record.threads = options.threads;
   record.processors = fmt::format("{}", fmt::join(prepared.program->processors(), ","));
-  record.counter_origin = counter_origin_;
+  record.counter_origin =
+      device_of(record.config) == "cpu" ? counter_origin_ : "unavailable: the processor's counters see no device";
   const std::vector<std::string>& implementations = prepared.program->kernel_impls();
   for (std::size_t i = 0; i < record.launches.size(); ++i) {
     record.launches[i].kernel_impl = implementations.at(i);
@@ -355,13 +370,37 @@ void CaseRunner::time_case(PreparedCase& prepared, double timeout_s) {
 }
 
 void CaseRunner::explain(PreparedCase& prepared, double most_s) {
-  time_launches(prepared, most_s);
   Record& record = prepared.record;
+  const double counting_s = counts(record) ? kCountingShare * most_s : 0.0;
+  time_launches(prepared, most_s - counting_s);
+  if (counting_s > 0) {
+    count(prepared, counting_s);
+  }
   record.kernel_impl = implementations_of(record);
   if (machine_ != nullptr) {
     record.machine_fingerprint = machine_->fingerprint;
     reports::derive(record, *machine_);
   }
+}
+
+bool CaseRunner::counts(const Record& record) const {
+  return measuring_.counters != CounterUse::kOff && seams_.counters && record.measured &&
+         device_of(record.config) == "cpu" && !seams_.interrupt->requested;
+}
+
+/// After everything that is timed: open counters cost time, and the switch between groups of them more (BUG-133).
+void CaseRunner::count(PreparedCase& prepared, double most_s) {
+  profilers::Counters& counters = seams_.counters();
+  profilers::CounterPassOptions options;
+  options.most_s = most_s;
+  if (!counters.has_pmu()) {
+    options.min_time_s = kSoftwareCountingS;
+  }
+  const std::function<void()> prepare =
+      prepared.cache.is_cold() ? std::function<void()>([&] { prepared.cache.prepare(); }) : nullptr;
+  profilers::CounterPass pass = counters.measure([&] { prepared.program->run(); }, prepare, options, *seams_.clock);
+  prepared.record.measured->counters = pass.totals;
+  prepared.record.counter_origin = std::move(pass.origin);
 }
 
 void CaseRunner::time_launches(PreparedCase& prepared, double most_s) {

@@ -37,6 +37,7 @@ struct PreparedCase {
 /// Measures cases one after the other. Whatever goes wrong with a case ends in its record.
 class CaseRunner {
  public:
+  /// Throws Error(kUnavailable) where counters are required and the processor's cannot be read (exit 7).
   CaseRunner(Seams& seams, MeasuringRequest measuring, const profilers::Machine* machine);
   ~CaseRunner();
 
@@ -60,6 +61,8 @@ class CaseRunner {
   void run_first(PreparedCase& prepared);
   void time_case(PreparedCase& prepared, double timeout_s);
   void time_launches(PreparedCase& prepared, double most_s);
+  void count(PreparedCase& prepared, double most_s);
+  bool counts(const profilers::Record& record) const;
   operators::Executor& executor_for(const std::string& device);
 
   Seams& seams_;

@@ -7,6 +7,7 @@
 #include "profilers/clock.hpp"
 #include "profilers/environment.hpp"
 #include "profilers/host_probe.hpp"
+#include "profilers/perf/counters.hpp"
 #include "profilers/probes.hpp"
 #include "reports/files.hpp"
 #include "reports/result_set.hpp"
@@ -36,8 +37,8 @@ struct Seams {
   /// Where ceilings of a fingerprint are kept; absent: nowhere.
   std::function<std::optional<std::filesystem::path>(const std::string& fingerprint)> machine_path;
   std::function<profilers::DoctorHost()> doctor_host;
-  /// What the counter columns are, or why they are empty.
-  std::function<std::string()> counter_origin;
+  /// Those of this process: one object, which is made at the first call. Empty: there are none.
+  std::function<profilers::Counters&()> counters;
   reports::PlotRunner plot;
   /// Runs this program again in a process of its own.
   std::function<ChildResult(const std::vector<std::string>& args, double timeout_s)> run_self;

@@ -65,6 +65,7 @@ std::vector<OptionSpec> measuring_options() {
           option(kGroup, "--max-noise", "", "RATIO", "stop at this (2%)"),
           option(kGroup, "--timeout", "", "TIME", "most per case (5)"),
           option(kGroup, "--cache", "", "POLICY", "warm|cold|cold-weights|cold-kv"),
+          option(kGroup, "--counters", "", "USE", "auto|off|required"),
           option(kGroup, "--seed", "", "N", "of inputs and order (1)")};
 }
 
@@ -124,6 +125,28 @@ bool chooses_workload(const PlanRequest& request) {
   });
 }
 
+std::string_view name_of(CounterUse use) {
+  switch (use) {
+  case CounterUse::kAuto: return "auto";
+  case CounterUse::kOff: return "off";
+  case CounterUse::kRequired: return "required";
+  }
+  return "";
+}
+
+namespace {
+
+CounterUse counter_use(const std::string& text) {
+  for (const CounterUse use : {CounterUse::kAuto, CounterUse::kOff, CounterUse::kRequired}) {
+    if (name_of(use) == text) {
+      return use;
+    }
+  }
+  throw Error(ErrorKind::kUsage, fmt::format("--counters '{}' is not valid: choose one of auto, off, required", text));
+}
+
+} // namespace
+
 MeasuringRequest measuring_request(const Arguments& arguments) {
   MeasuringRequest out;
   constexpr std::int64_t kMostRuns = 100'000;
@@ -149,6 +172,9 @@ MeasuringRequest measuring_request(const Arguments& arguments) {
                   fmt::format("--cache '{}' is not valid: choose one of warm, cold, cold-weights, cold-kv", *text));
     }
     out.cache_policy = *policy;
+  }
+  if (const auto text = arguments.text("--counters")) {
+    out.counters = counter_use(*text);
   }
   if (const auto text = arguments.text("--seed")) {
     out.seed = static_cast<std::uint64_t>(parse_count("--seed", *text, 0, std::numeric_limits<std::int64_t>::max()));

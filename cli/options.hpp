@@ -10,6 +10,7 @@
 #include "profilers/session.hpp"
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace attnprof::cli {
@@ -18,7 +19,7 @@ namespace attnprof::cli {
 std::vector<OptionSpec> workload_options();
 /// --where, --filter, --config.
 std::vector<OptionSpec> selection_options();
-/// --warmup, --repetitions, --min-time, --max-noise, --timeout, --cache, --seed.
+/// --warmup, --repetitions, --min-time, --max-noise, --timeout, --cache, --counters, --seed.
 std::vector<OptionSpec> measuring_options();
 /// --threshold, --fail-on, --metric.
 std::vector<OptionSpec> gate_options();
@@ -32,10 +33,19 @@ PlanRequest plan_request(const Arguments& arguments);
 /// Whether --model, --layout, --variant or a case id says what to run.
 bool chooses_workload(const PlanRequest& request);
 
+/// Whether counters of the processor and the kernel are read in a pass of their own.
+enum class CounterUse {
+  kAuto,     ///< where they work
+  kOff,      ///< never; nothing is opened (BUG-131)
+  kRequired, ///< without the processor's, nothing is measured at all (BUG-121)
+};
+std::string_view name_of(CounterUse use);
+
 /// How each case is measured.
 struct MeasuringRequest {
   profilers::MeasureOptions timing;
   profilers::CachePolicy cache_policy = profilers::CachePolicy::kWarm;
+  CounterUse counters = CounterUse::kAuto;
   std::uint64_t seed = 1;
   /// Larger cases are checked by a twin of smaller sizes. The reference keeps every tensor as doubles, beside the
   /// program's own copy.

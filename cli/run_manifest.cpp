@@ -58,6 +58,7 @@ std::vector<Setting> measuring_settings(const MeasuringRequest& measuring) {
           {"--max-noise", text_of(timing.max_noise)},
           {"--timeout", fmt::format("{}", timing.timeout_s)},
           {"--cache", std::string(profilers::name_of(measuring.cache_policy))},
+          {"--counters", std::string(name_of(measuring.counters))},
           {"--seed", fmt::format("{}", measuring.seed)}};
 }
 

@@ -3,7 +3,6 @@
 #include "operators/core/error.hpp"
 #include "profilers/machine_file.hpp"
 #include "profilers/machine_measure.hpp"
-#include "profilers/system_files.hpp"
 #include "profilers/system_probe_runner.hpp"
 
 #include <ctime>
@@ -30,13 +29,10 @@ std::unique_ptr<operators::Executor> make_executor(std::string_view device) {
           device, device));
 }
 
-/// Counters that would work are still not read by this build, and the column must not claim that they were.
-std::string counter_origin(const profilers::Environment& environment) {
-  const profilers::DoctorHost host = profilers::system_doctor_host();
-  const auto paranoid = profilers::read_integer(host.root / "proc/sys/kernel/perf_event_paranoid");
-  const profilers::Probe counters = profilers::probe_counters(host.try_counter(), paranoid, environment);
-  return counters.verdict == profilers::ProbeVerdict::kAbsent ? profilers::counter_origin(counters)
-                                                              : "unavailable: this build reads no hardware counters";
+std::shared_ptr<profilers::Counters> counters_of(const profilers::Environment& environment) {
+  const profilers::CounterHost host = profilers::read_counter_host("/", environment);
+  return std::make_shared<profilers::Counters>(std::make_shared<profilers::LinuxPerfSystem>(), host,
+                                               profilers::check_kernels(host.line_bytes));
 }
 
 std::size_t terminal_columns() {
@@ -62,7 +58,12 @@ Seams system_seams() {
     return machine;
   };
   out.doctor_host = profilers::system_doctor_host;
-  out.counter_origin = [environment = out.environment] { return counter_origin(environment()); };
+  out.counters = [environment = out.environment,
+                  made = std::shared_ptr<profilers::Counters>()]() mutable -> profilers::Counters& {
+    if (made == nullptr)
+      made = counters_of(environment());
+    return *made;
+  };
   out.plot = reports::gnuplot_runner();
   out.interrupt = std::make_shared<Interrupt>();
   out.run_self = [interrupt = out.interrupt](const std::vector<std::string>& args, double timeout_s) {

@@ -15,6 +15,16 @@ endif()
 add_library(DNNL::dnnl UNKNOWN IMPORTED GLOBAL)
 set_target_properties(DNNL::dnnl PROPERTIES IMPORTED_LOCATION "${DNNL_LIBRARY}"
                                             INTERFACE_INCLUDE_DIRECTORIES "${DNNL_INCLUDE_DIR}")
+# libpfm4 names the events of the processor at hand; without it only those count that the kernel names itself.
+find_path(PFM_INCLUDE_DIR perfmon/pfmlib_perf_event.h)
+find_library(PFM_LIBRARY pfm)
+if(PFM_INCLUDE_DIR AND PFM_LIBRARY)
+  add_library(PFM::pfm UNKNOWN IMPORTED GLOBAL)
+  set_target_properties(PFM::pfm PROPERTIES IMPORTED_LOCATION "${PFM_LIBRARY}"
+                                            INTERFACE_INCLUDE_DIRECTORIES "${PFM_INCLUDE_DIR}")
+else()
+  message(STATUS "libpfm4 was not found: floating-point operations will not be counted by the processor")
+endif()
 if(ATTNPROF_TESTS)
   find_package(Catch2 REQUIRED) # version 2 and 3 both do: tests/support/catch.hpp is the one place that knows
 endif()

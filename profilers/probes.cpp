@@ -1,14 +1,13 @@
 #include "profilers/probes.hpp"
 
+#include "profilers/perf/counter_refusal.hpp"
 #include "profilers/system_files.hpp"
 #include "profilers/system_probe_runner.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <fmt/format.h>
-#include <system_error>
 
 namespace attnprof::profilers {
 namespace {
@@ -16,10 +15,6 @@ namespace {
 constexpr auto kOk = ProbeVerdict::kOk;
 constexpr auto kLimited = ProbeVerdict::kLimited;
 constexpr auto kAbsent = ProbeVerdict::kAbsent;
-
-std::string text_of(int error) {
-  return std::generic_category().message(error);
-}
 
 // Names under which CUDA 11 to 13 ship it.
 constexpr std::array kCuptiNames{"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"};
@@ -82,32 +77,12 @@ Probe probe_counters(const CounterTrial& trial, std::optional<std::int64_t> para
                      const Environment& environment) {
   const std::string name = "PMU counters";
   const std::string level = paranoid_level ? fmt::format("{}", *paranoid_level) : "unknown";
-  const std::string virtual_machine =
-      environment.hypervisor.value_or(false) ? "this virtual machine exposes no PMU" : "the kernel knows no PMU";
-  switch (trial.error) {
-  case 0: break;
-  case ENOENT:
-  case ENODEV:
-  case EOPNOTSUPP:
-    return {name, kAbsent, fmt::format("perf_event_open: {} ({})", text_of(trial.error), virtual_machine),
-            "run on bare metal or enable the virtual PMU of the hypervisor"};
-  case EACCES:
-  case EPERM:
-    if (paranoid_level && *paranoid_level > 2)
-      return {name, kAbsent,
-              fmt::format("perf_event_open: {}; kernel.perf_event_paranoid is {}", text_of(trial.error), level),
-              "sysctl kernel.perf_event_paranoid=2 as root, or give the program CAP_PERFMON"};
-    return {name, kAbsent,
-            fmt::format("perf_event_open: {}; kernel.perf_event_paranoid is {}, so a container's seccomp filter or a "
-                        "security module forbids it",
-                        text_of(trial.error), level),
-            "allow perf_event_open in the container's seccomp profile, or add CAP_PERFMON"};
-  case ENOSYS:
-    return {
-        name, kAbsent,
-        fmt::format("perf_event_open: {}; the kernel was built without it or a filter hides it", text_of(trial.error)),
-        "use a kernel with CONFIG_PERF_EVENTS, or another sandbox"};
-  default: return {name, kAbsent, fmt::format("perf_event_open: {} (errno {})", text_of(trial.error), trial.error), ""};
+  if (trial.error != 0) {
+    CounterHost host;
+    host.paranoid_level = paranoid_level;
+    host.hypervisor = environment.hypervisor;
+    const CounterRefusal refusal = refusal_of(trial.error, host);
+    return {name, kAbsent, refusal.reason, refusal.fix};
   }
   if (!trial.counted || *trial.counted == 0)
     return {name, kAbsent, "counters open but count nothing, which no running program can have done; they are ignored",
@@ -276,12 +251,6 @@ std::vector<Probe> run_probes(const Environment& environment, const DoctorHost& 
       probe_program(host, "gnuplot", "SVG figures (roofline.svg, throughput.svg)"),
       probe_program(host, "valgrind", "instruction counts under callgrind where there is no PMU"),
   };
-}
-
-std::string counter_origin(const Probe& counters) {
-  if (counters.verdict == kAbsent)
-    return "unavailable: " + counters.reason;
-  return "counter";
 }
 
 } // namespace attnprof::profilers

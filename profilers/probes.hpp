@@ -79,7 +79,4 @@ Probe probe_timer_quality(const TimerQuality& quality, const std::string& timer,
 /// Steal of all processors since the machine started, `up_s` ago.
 Probe probe_steal(std::optional<double> steal_s, std::optional<double> up_s, const Environment& environment);
 
-/// The `counter_origin` column: "counter", or "unavailable: " and the reason.
-std::string counter_origin(const Probe& counters);
-
 } // namespace attnprof::profilers

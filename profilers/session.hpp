@@ -5,6 +5,7 @@
 #include "profilers/cache_control.hpp"
 #include "profilers/clock.hpp"
 #include "profilers/host_probe.hpp"
+#include "profilers/perf/counter_totals.hpp"
 #include "profilers/stability.hpp"
 #include "profilers/stopping.hpp"
 
@@ -52,6 +53,7 @@ struct Measurement {
   std::optional<std::int64_t> page_faults;      ///< sum over the samples
   std::optional<std::int64_t> context_switches; ///< sum over the samples
   std::optional<double> steal_s;                ///< sum over the samples
+  CounterTotals counters;                       ///< of the counter pass, which is never part of the samples
   std::int64_t warmup_runs = 0; ///< runs of the body before the first sample, those that sized it included
   CachePolicy cache_policy = CachePolicy::kWarm;
   std::vector<std::string> warnings;

@@ -1,4 +1,5 @@
 // What was measured, and how it stands to the roofs.
+#include "profilers/perf/counter_maths.hpp"
 #include "reports/columns.hpp"
 #include "reports/format.hpp"
 
@@ -106,16 +107,6 @@ std::vector<CaseColumn> rate_columns() {
   };
 }
 
-// Counters are members of Measurement as soon as the profilers deliver them.
-#define ATTNPROF_COUNTER(member)                                                                                       \
-  [](const auto& m) -> Cell {                                                                                          \
-    if constexpr (requires { m.member; }) {                                                                            \
-      return cell(m.member);                                                                                           \
-    } else {                                                                                                           \
-      return Cell();                                                                                                   \
-    }                                                                                                                  \
-  }
-
 std::vector<CaseColumn> counter_columns() {
   const auto counter = Origin::kCounter;
   const auto whole = Type::kInteger;
@@ -123,15 +114,36 @@ std::vector<CaseColumn> counter_columns() {
       measured("cpu_clock_hz", "Hz", Type::kReal, Origin::kTimer,
                "Median clock of the core before the samples, from a chain of one-cycle operations.", "",
                [](const Measurement& m) { return cell(m.cpu_clock_hz); }),
-      measured("cycles", "1", whole, counter, "Core cycles of one run, all threads.", "", ATTNPROF_COUNTER(cycles)),
-      measured("instructions", "1", whole, counter, "Instructions retired in one run, all threads.", "",
-               ATTNPROF_COUNTER(instructions)),
+      measured("cycles", "1", whole, counter, "Core cycles of one run, all threads, user space.", "",
+               [](const Measurement& m) { return cell(m.counters.cycles); }),
+      measured("instructions", "1", whole, counter, "Instructions retired in one run, all threads, user space.", "",
+               [](const Measurement& m) { return cell(m.counters.instructions); }),
+      measured("instructions_per_cycle", "1", Type::kReal, Origin::kDerived, "Instructions a core cycle.",
+               "instructions / cycles",
+               [](const Measurement& m) {
+                 return cell(profilers::instructions_per_cycle(m.counters.instructions, m.counters.cycles));
+               }),
       measured("llc_misses", "1", whole, counter, "Misses of the last-level cache in one run.", "",
-               ATTNPROF_COUNTER(llc_misses)),
-      measured("dram_bytes", "B", whole, counter, "Bytes between memory and the last-level cache in one run.", "",
-               ATTNPROF_COUNTER(dram_bytes)),
+               [](const Measurement& m) { return cell(m.counters.llc_misses); }),
+      measured("dram_bytes", "B", whole, counter,
+               "Line fills from memory in one run; write-backs and non-temporal stores are not in it.",
+               "llc_misses * bytes of a line", [](const Measurement& m) { return cell(m.counters.dram_bytes); }),
       measured("fp_ops", "FLOP", whole, counter, "Floating-point operations that the processor counted in one run.", "",
-               ATTNPROF_COUNTER(fp_ops)),
+               [](const Measurement& m) { return cell(m.counters.fp_ops); }),
+      measured("task_clock_s", "s", Type::kReal, counter, "Processor time of one run, all threads, counters open.", "",
+               [](const Measurement& m) { return cell(m.counters.task_clock_s); }),
+      measured("cpu_migrations", "1", Type::kReal, counter,
+               "Moves of threads between processors, mean of the counted "
+               "runs.",
+               "", [](const Measurement& m) { return cell(m.counters.cpu_migrations); }),
+      measured("counter_coverage", "1", Type::kReal, counter,
+               "Least share of the time in which an event was counted; below 1 its count is scaled up.",
+               "running / enabled time", [](const Measurement& m) { return cell(m.counters.counter_coverage); }),
+      measured("counter_passes", "1", whole, counter, "Passes over the case that the counters took, after its samples.",
+               "", [](const Measurement& m) { return cell(m.counters.counter_passes); }),
+      measured("counter_time_s", "s", Type::kReal, Origin::kTimer,
+               "Mean time of one run with the counters open; no rate is made from it.", "",
+               [](const Measurement& m) { return cell(m.counters.counter_time_s); }),
       measured("page_faults", "1", whole, counter, "Page faults of the process over all samples.", "",
                [](const Measurement& m) { return cell(m.page_faults); }),
       measured("context_switches", "1", whole, counter, "Context switches of the process over all samples.", "",

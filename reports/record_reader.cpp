@@ -162,6 +162,21 @@ void read_conditions(const JsonReader& reader, Measurement& out) {
   read_condition(reader, "cpu_clock_hz", out.conditions, &SampleConditions::cpu_clock_hz);
 }
 
+profilers::CounterTotals read_counters(const JsonReader& reader) {
+  profilers::CounterTotals out;
+  out.cycles = reader.integer("cycles");
+  out.instructions = reader.integer("instructions");
+  out.llc_misses = reader.integer("llc_misses");
+  out.dram_bytes = reader.integer("dram_bytes");
+  out.fp_ops = reader.integer("fp_ops");
+  out.task_clock_s = reader.real("task_clock_s");
+  out.cpu_migrations = reader.real("cpu_migrations");
+  out.counter_coverage = reader.real("counter_coverage");
+  out.counter_passes = reader.integer("counter_passes");
+  out.counter_time_s = reader.real("counter_time_s");
+  return out;
+}
+
 Measurement read_measured(const JsonReader& reader) {
   Measurement out;
   out.samples_s = reader.reals("samples_s");
@@ -183,6 +198,7 @@ Measurement read_measured(const JsonReader& reader) {
   out.page_faults = reader.integer("page_faults");
   out.context_switches = reader.integer("context_switches");
   out.steal_s = reader.real("steal_s");
+  out.counters = read_counters(reader);
   out.warmup_runs = reader.integer("warmup_runs").value_or(0);
   const std::string policy = reader.text("cache_policy");
   if (!policy.empty()) {

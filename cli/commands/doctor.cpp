@@ -36,10 +36,28 @@ Probe device(Context& context, const char* name) {
   }
 }
 
+std::vector<Probe> counter_probes(Context& context) {
+  std::vector<Probe> out;
+  if (context.seams.counters) {
+    for (const profilers::CounterVerdict& verdict : context.seams.counters().survey()) {
+      const std::string what =
+          profilers::is_software(verdict.quantity)
+              ? "counted by the kernel, which needs no PMU for it"
+              : fmt::format("opens as {} and agrees with loops of known work within 5 %", verdict.reason);
+      out.push_back({fmt::format("counter {}", profilers::name_of(verdict.quantity)), verdict.verdict,
+                     verdict.verdict == ProbeVerdict::kOk ? what : verdict.reason, verdict.fix});
+    }
+  }
+  return out;
+}
+
 std::vector<Probe> all_probes(Context& context) {
   const profilers::Environment here = context.seams.environment();
   std::vector<Probe> out =
       profilers::run_probes(here, context.seams.doctor_host(), *context.seams.clock, *context.seams.host);
+  const auto pmu = std::find_if(out.begin(), out.end(), [](const Probe& one) { return one.name == "PMU counters"; });
+  const std::vector<Probe> counters = counter_probes(context);
+  out.insert(pmu == out.end() ? pmu : pmu + 1, counters.begin(), counters.end());
   out.push_back(device(context, "cpu"));
   out.push_back(device(context, "cuda"));
   out.push_back(ceilings(context, here));

@@ -165,7 +165,6 @@ RunManifest manifest_of(const Arguments& arguments, const MeasuringRequest& meas
   out.settings = measuring_settings(measuring);
   out.settings.push_back({"--isolate", arguments.given("--isolate") ? "true" : "-"});
   out.settings.push_back({"a minute shared by all cases", shares_a_minute(arguments) ? "(no flag about time)" : "-"});
-  out.settings.push_back({"counters", seams.counter_origin()});
   out.host = profilers::fingerprint(seams.environment());
   out.ceilings = machine.fingerprint;
   out.shard = plan_request(arguments).shard;

@@ -3,6 +3,7 @@
 #include "operators/exec/reference.hpp"
 #include "operators/workload.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/fake_perf.hpp"
 #include "tests/unit/cli_fakes.hpp"
 
 #include <stdexcept>
@@ -27,6 +28,7 @@ struct Behaviour {
   double first_launch_s = 1.0;
   int threads = 0;  ///< that prepare() was asked for
   int prepared = 0; ///< programs
+  std::function<void()> on_run;
 };
 
 class FakeProgram final : public operators::Program {
@@ -43,6 +45,9 @@ class FakeProgram final : public operators::Program {
       throw std::runtime_error("the device fell off the bus");
     }
     clock_.advance_s(behaviour_.launch_s * static_cast<double>(launches_.ops.size()));
+    if (behaviour_.on_run) {
+      behaviour_.on_run();
+    }
   }
   void run_launch(std::size_t index) override {
     clock_.advance_s(index == 0 ? behaviour_.first_launch_s : behaviour_.launch_s);
@@ -104,7 +109,6 @@ struct Bench {
     seams.host = std::make_shared<tests::FakeHost>(*clock);
     seams.interrupt = std::make_shared<cli::Interrupt>();
     seams.environment = [this] { return environment; };
-    seams.counter_origin = [] { return std::string("unavailable: made up"); };
     seams.make_executor = [this](std::string_view device) -> std::unique_ptr<operators::Executor> {
       if (device != "cpu") {
         throw Error(ErrorKind::kUnavailable, "no such device here");
@@ -150,7 +154,7 @@ TEST_CASE("case runner: a case that runs has counts, times, kernels and a checke
   CHECK(record.processors == "1,0");
   CHECK(record.verified_by == "reference");
   CHECK(*record.max_relative_error < 1e-6);
-  CHECK(record.counter_origin == "unavailable: made up");
+  CHECK(record.counter_origin == "unavailable: this program has none");
   CHECK(record.warnings.empty());
 }
 
@@ -368,4 +372,77 @@ TEST_CASE("case runner: a plan whose every device is absent is refused as a whol
   }
   plan.cases.push_back(Bench::planned("variant=mha:dim=8:heads=2"));
   CHECK_NOTHROW(cli::require_a_device(plan, bench.seams)); // the other rows say why they are unsupported
+}
+
+namespace {
+
+/// A PMU that counts cycles and instructions, and whose loops of known work agree.
+struct WithCounters : Bench {
+  using Key = tests::FakePerf::Key;
+  const Key cycles{0, 0};
+  const Key instructions{0, 1};
+  std::shared_ptr<tests::FakePerf> perf = std::make_shared<tests::FakePerf>();
+  std::unique_ptr<profilers::Counters> counters;
+  std::size_t runs = 0;
+  std::size_t runs_with_open_files = 0;
+
+  WithCounters() {
+    const auto loop = [this](Key key) { return [this, key] { perf->advance(0, {{key, 1e6}}, 1e6); }; };
+    counters = std::make_unique<profilers::Counters>(
+        perf, profilers::CounterHost{},
+        std::vector<profilers::CheckKernel>{
+            {profilers::CounterQuantity::kCycles, "cycles", 1e6, {}, loop(cycles)},
+            {profilers::CounterQuantity::kInstructions, "instructions", 1e6, {}, loop(instructions)}});
+    seams.counters = [this]() -> profilers::Counters& { return *counters; };
+    behaviour.first_launch_s = 1e-3;
+    behaviour.on_run = [this] {
+      ++runs;
+      runs_with_open_files += perf->open_files() > 0 ? 1 : 0;
+      perf->advance(10, {{cycles, 5000}, {instructions, 9000}}, 1e4);
+      perf->advance(11, {{cycles, 3000}, {instructions, 1000}}, 1e4);
+    };
+  }
+};
+
+} // namespace
+
+TEST_CASE("case runner: where a PMU answers, the columns are filled by a pass of its own (BUG-133, BUG-134)") {
+  WithCounters bench;
+  const Record with = bench.run();
+  REQUIRE(with.status == Status::kOk);
+  CHECK(with.measured->counters.cycles == 8000);
+  CHECK(with.measured->counters.instructions == 10'000);
+  CHECK(with.counter_origin.starts_with("counter: cycles, instructions"));
+  CHECK(with.counter_origin.find("fp_ops: unknown event") != std::string::npos);
+  // The files are open in the last runs alone: no sample is taken with counters on.
+  CHECK(bench.runs_with_open_files > 0);
+  CHECK(bench.runs_with_open_files < bench.runs / 2);
+  CHECK(bench.perf->open_files() == 0);
+
+  const std::size_t opens = bench.perf->opens;
+  bench.measuring.counters = cli::CounterUse::kOff;
+  const Record without = bench.run();
+  CHECK(bench.perf->opens == opens); // BUG-131: off means off
+  CHECK(without.counter_origin == "off: --counters off");
+  CHECK_FALSE(without.measured->counters.cycles);
+  CHECK(*without.measured->time_median_s == Catch::Approx(*with.measured->time_median_s).epsilon(1e-3));
+}
+
+TEST_CASE("case runner: counters that are refused cost nothing, unless they are required (BUG-121)") {
+  WithCounters bench;
+  bench.perf->refuses_all = EACCES;
+  const Record record = bench.run();
+  CHECK(record.status == Status::kOk);
+  CHECK(record.counter_origin.starts_with("unavailable: cycles"));
+  CHECK(bench.runs_with_open_files == 0);
+  bench.measuring.counters = cli::CounterUse::kRequired;
+  const int prepared = bench.behaviour.prepared;
+  try {
+    static_cast<void>(bench.run());
+    FAIL("it was measured");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::kUnavailable);
+    CHECK(std::string(error.what()).find("Permission denied") != std::string::npos);
+  }
+  CHECK(bench.behaviour.prepared == prepared);
 }

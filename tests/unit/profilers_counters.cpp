@@ -1,0 +1,332 @@
+#include "profilers/perf/counters.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/fake_clock.hpp"
+#include "tests/support/fake_perf.hpp"
+#include "tests/support/fake_system.hpp"
+
+#include <cerrno>
+#include <limits>
+#include <set>
+
+using namespace attnprof::profilers;
+using attnprof::tests::FakeClock;
+using attnprof::tests::FakePerf;
+using attnprof::tests::FakeSystem;
+
+namespace {
+
+const FakePerf::Key kCyclesKey{0, 0};
+const FakePerf::Key kInstructionsKey{0, 1};
+const FakePerf::Key kMissesKey{4, 0x412e};
+const FakePerf::Key kScalarKey{4, 0x2c7};
+const FakePerf::Key kVectorKey{4, 0x20c7};
+const FakePerf::Key kTaskClockKey{1, 1};
+const FakePerf::Key kMigrationsKey{1, 4};
+
+bool mentions(const std::string& text, const std::string& word) {
+  return text.find(word) != std::string::npos;
+}
+
+struct Bench {
+  std::shared_ptr<FakePerf> perf = std::make_shared<FakePerf>();
+  CounterHost host;
+  FakeClock clock;
+  int runs = 0;
+
+  Bench() {
+    host.paranoid_level = 2;
+    perf->names["FP_ARITH_INST_RETIRED:SCALAR_SINGLE"] = {4, 0x2c7, 0, 0};
+    perf->names["FP_ARITH_INST_RETIRED:256B_PACKED_SINGLE"] = {4, 0x20c7, 0, 0};
+    perf->names["LONGEST_LAT_CACHE:MISS"] = {4, 0x412e, 0, 0};
+  }
+  CheckKernel kernel(CounterQuantity quantity, const std::string& what, double expected, FakePerf::Key key,
+                     double count) {
+    return {quantity, what, expected, {}, [this, key, count] { perf->advance(0, {{key, count}}, 1e6); }};
+  }
+  Counters counters() {
+    return {perf,
+            host,
+            {kernel(CounterQuantity::kCycles, "cycles of a chain", 1e6, kCyclesKey, 1.01e6),
+             kernel(CounterQuantity::kInstructions, "instructions of a chain", 1e6, kInstructionsKey, 1.002e6),
+             kernel(CounterQuantity::kLlcMisses, "line fills of a read", 1e5, kMissesKey, 0.98e5),
+             kernel(CounterQuantity::kFpOps, "FLOPs of scalars", 1e6, kScalarKey, 1e6),
+             kernel(CounterQuantity::kFpOps, "FLOPs of vectors", 8e6, kVectorKey, 1e6)}};
+  }
+  /// 1 ms on each of three threads.
+  void body() {
+    ++runs;
+    for (const int thread : {10, 11, 12})
+      perf->advance(thread,
+                    {{kCyclesKey, 2e6},
+                     {kInstructionsKey, 3e6},
+                     {kMissesKey, 100},
+                     {kScalarKey, 1000},
+                     {kVectorKey, 5000},
+                     {kTaskClockKey, 1e6}},
+                    1e6);
+    clock.advance_s(1e-3);
+  }
+  CounterPass measure(Counters& counters) {
+    return counters.measure([this] { body(); }, nullptr, {}, clock);
+  }
+  CounterPass measure() {
+    Counters fresh = counters();
+    return measure(fresh);
+  }
+};
+
+const CounterVerdict& of(const std::vector<CounterVerdict>& verdicts, CounterQuantity quantity) {
+  const auto found =
+      std::find_if(verdicts.begin(), verdicts.end(), [&](const auto& v) { return v.quantity == quantity; });
+  REQUIRE(found != verdicts.end());
+  return *found;
+}
+
+} // namespace
+
+TEST_CASE("counters: where a PMU answers, every figure of one run is filled, all threads together (BUG-135)") {
+  Bench bench;
+  Counters counters = bench.counters();
+  CHECK(counters.has_pmu());
+  const CounterPass pass = bench.measure(counters);
+  INFO(pass.origin);
+  CHECK(pass.totals.cycles == 6'000'000);
+  CHECK(pass.totals.instructions == 9'000'000);
+  CHECK(pass.totals.llc_misses == 300);
+  CHECK(pass.totals.dram_bytes == 300 * 64);
+  CHECK(pass.totals.fp_ops == 3 * (1000 + 8 * 5000));
+  CHECK(*pass.totals.task_clock_s == Catch::Approx(3e-3));
+  CHECK(pass.totals.cpu_migrations == 0.0);
+  CHECK(pass.totals.counter_coverage == 1.0);
+  CHECK(pass.totals.counter_passes == 2); // five events, four counters (BUG-132)
+  CHECK(*pass.totals.counter_time_s == Catch::Approx(1e-3).epsilon(0.01));
+  CHECK(pass.origin.starts_with("counter: cycles, instructions, llc_misses (fake::LONGEST_LAT_CACHE:MISS)"));
+  CHECK(mentions(pass.origin, "fake::FP_ARITH_INST_RETIRED:256B_PACKED_SINGLE")); // BUG-126: what was asked for
+  CHECK(mentions(pass.origin, "dram_bytes is llc_misses x 64 B"));
+  CHECK_FALSE(mentions(pass.origin, "unavailable"));
+  CHECK(bench.perf->open_files() == 0);
+  CHECK(bench.perf->most_open == 3 * 6); // three threads, four events of the PMU and two of the kernel
+}
+
+TEST_CASE("counters: what is multiplexed is scaled and says so") {
+  Bench bench;
+  bench.perf->running_share = 0.25;
+  const CounterPass pass = bench.measure();
+  CHECK(pass.totals.cycles == 6'000'000);
+  CHECK(*pass.totals.counter_coverage == Catch::Approx(0.25));
+  CHECK(mentions(pass.origin, "scaled from 25 % of the time"));
+}
+
+TEST_CASE("counters: a PMU that never schedules a counter gives none") {
+  Bench bench;
+  Counters counters = bench.counters();
+  CHECK(counters.has_pmu());
+  bench.perf->running_share = 0;
+  const CounterPass pass = bench.measure(counters);
+  CHECK_FALSE(pass.totals.cycles);
+  CHECK_FALSE(pass.totals.fp_ops);
+  CHECK(mentions(pass.origin, "cycles: it never ran"));
+}
+
+TEST_CASE("counters: each refusal is a reason of its own, with what to do (BUG-121, BUG-130)") {
+  std::set<std::string> reasons;
+  const auto refusal = [&](int error, const auto& change) {
+    Bench bench;
+    bench.perf->refuses_all = error;
+    change(bench.host);
+    const CounterPass pass = bench.measure();
+    CHECK(bench.runs == 0); // nothing to count: nothing is run
+    CHECK_FALSE(pass.totals.cycles);
+    CHECK_FALSE(pass.totals.counter_time_s);
+    CHECK(pass.origin.starts_with("unavailable: cycles, instructions, llc_misses, fp_ops"));
+    CHECK(pass.origin == bench.counters().summary());
+    reasons.insert(pass.origin);
+    return pass.origin;
+  };
+  const auto as_is = [](CounterHost&) {};
+  CHECK(mentions(refusal(ENOENT, [](CounterHost& host) { host.hypervisor = true; }), "virtual machine exposes no PMU"));
+  CHECK(mentions(refusal(EOPNOTSUPP, as_is), "kernel knows no PMU"));
+  const std::string paranoid = refusal(EACCES, [](CounterHost& host) { host.paranoid_level = 4; });
+  CHECK(mentions(paranoid, "kernel.perf_event_paranoid is 4"));
+  CHECK(mentions(paranoid, "sysctl"));
+  CHECK(mentions(refusal(EACCES, as_is), "CAP_PERFMON is missing"));
+  CHECK(mentions(refusal(EPERM, [](CounterHost& host) { host.seccomp_filter = true; }), "the seccomp filter"));
+  CHECK(mentions(refusal(ENOSYS, as_is), "built without it"));
+  CHECK(mentions(refusal(EMFILE, as_is), "ulimit -n"));
+  CHECK(mentions(refusal(EBUSY, as_is), "nmi_watchdog"));
+  CHECK(reasons.size() == 8);
+}
+
+TEST_CASE("counters: without a PMU the kernel's own counters still count") {
+  Bench bench;
+  for (const FakePerf::Key& key : {kCyclesKey, kInstructionsKey, kMissesKey, kScalarKey, kVectorKey})
+    bench.perf->refused[key] = ENOENT;
+  bench.perf->refused[{3, 0x10002}] = ENOENT;
+  Counters counters = bench.counters();
+  CHECK_FALSE(counters.has_pmu());
+  const CounterPass pass = bench.measure(counters);
+  CHECK(*pass.totals.task_clock_s == Catch::Approx(3e-3));
+  CHECK_FALSE(pass.totals.cycles);
+  CHECK_FALSE(pass.totals.llc_misses);
+  CHECK(pass.origin.starts_with("counter: task_clock_s, cpu_migrations by perf_event_open"));
+  CHECK(mentions(pass.origin, "unavailable: cycles, instructions, llc_misses, fp_ops: perf_event_open"));
+}
+
+TEST_CASE("counters: an event that the processor lacks is named, the others count") {
+  Bench bench;
+  bench.perf->names.clear();
+  bench.perf->refused[{3, 0x10002}] = ENOENT;
+  const CounterPass pass = bench.measure();
+  CHECK(pass.totals.cycles == 6'000'000);
+  CHECK_FALSE(pass.totals.fp_ops);
+  CHECK(mentions(pass.origin, "fp_ops: unknown event"));
+  CHECK(mentions(pass.origin, "llc_misses: perf_event_open"));
+}
+
+TEST_CASE("counters: signals are waited out, short and failed reads are not believed") {
+  Bench bench;
+  bench.perf->interrupts = 7;
+  Counters counters = bench.counters();
+  counters.survey();
+  bench.perf->interrupts = 5;
+  CHECK(bench.measure(counters).totals.cycles == 6'000'000);
+  bench.perf->read_bytes = 16;
+  const CounterPass cut = bench.measure(counters);
+  CHECK_FALSE(cut.totals.cycles);
+  CHECK(mentions(cut.origin, "16 of 24 bytes"));
+  bench.perf->read_bytes = -EIO;
+  CHECK(mentions(bench.measure(counters).origin, "reading it failed"));
+  CHECK(bench.perf->open_files() == 0);
+}
+
+TEST_CASE("counters: absurd values leave their column empty and the others alone (BUG-118)") {
+  Bench bench;
+  Counters counters = bench.counters();
+  counters.survey();
+  for (const std::uint64_t value : {std::uint64_t{1} << 60U, std::numeric_limits<std::uint64_t>::max() - 5}) {
+    bench.perf->absurd = {{kVectorKey, value}};
+    const CounterPass pass = bench.measure(counters);
+    CHECK_FALSE(pass.totals.fp_ops);
+    CHECK(pass.totals.cycles == 6'000'000);
+    CHECK(mentions(pass.origin, "fp_ops: fake::FP_ARITH_INST_RETIRED:256B_PACKED_SINGLE: its value went below zero"));
+  }
+}
+
+TEST_CASE("counters: a counter that fails its self-test is untrusted and not used (BUG-091, BUG-125, BUG-126)") {
+  Bench bench;
+  bench.perf->factor[kVectorKey] = 0.4999;
+  Counters counters = bench.counters();
+  const CounterVerdict& fp = of(counters.survey(), CounterQuantity::kFpOps);
+  CHECK(fp.verdict == ProbeVerdict::kLimited);
+  CHECK(fp.events.empty());
+  CHECK(mentions(fp.reason, "counts 0.4999 of the 8000000 FLOPs of vectors"));
+  const CounterPass pass = bench.measure(counters);
+  CHECK_FALSE(pass.totals.fp_ops);
+  CHECK(pass.totals.cycles == 6'000'000);
+  CHECK(mentions(pass.origin, "fp_ops: untrusted"));
+
+  bench.perf->factor = {{kMissesKey, 0.75}};
+  const CounterPass quarter = bench.measure();
+  CHECK_FALSE(quarter.totals.dram_bytes); // a copy that reads 25 % low
+  CHECK(quarter.totals.fp_ops);
+  CHECK(mentions(quarter.origin, "llc_misses: untrusted"));
+}
+
+TEST_CASE("counters: a counter that no loop tests is not used") {
+  Bench bench;
+  Counters counters(bench.perf, bench.host, {});
+  CHECK(mentions(of(counters.survey(), CounterQuantity::kCycles).reason, "untested"));
+  CHECK_FALSE(counters.has_pmu());
+  CHECK_FALSE(bench.measure(counters).totals.cycles);
+}
+
+TEST_CASE("counters: counters that answer 0 are no counters (BUG-119)") {
+  Bench bench;
+  bench.perf->factor = {{kInstructionsKey, 0}, {kCyclesKey, 0}};
+  Counters counters = bench.counters();
+  CHECK(of(counters.survey(), CounterQuantity::kInstructions).verdict == ProbeVerdict::kAbsent);
+  CHECK(mentions(of(counters.survey(), CounterQuantity::kInstructions).reason, "counts nothing"));
+
+  bench.perf->factor.clear();
+  Counters silent = bench.counters();
+  silent.survey();
+  bench.perf->factor = {{kInstructionsKey, 0}}; // falls silent later
+  const CounterPass pass = bench.measure(silent);
+  CHECK_FALSE(pass.totals.instructions);
+  CHECK_FALSE(pass.totals.cycles);
+  CHECK_FALSE(pass.totals.llc_misses);
+  CHECK(mentions(pass.origin, "counts nothing"));
+}
+
+TEST_CASE("counters: a thread that starts while it is counted makes the count absent") {
+  Bench bench;
+  Counters counters = bench.counters();
+  counters.survey();
+  bench.perf->on_start = [&] { bench.perf->tasks = {10, 11, 12, 13}; };
+  const CounterPass pass = bench.measure(counters);
+  CHECK_FALSE(pass.totals.cycles);
+  CHECK(mentions(pass.origin, "threads started"));
+}
+
+TEST_CASE("counters: a body that is too long is not counted") {
+  Bench bench;
+  Counters counters = bench.counters();
+  CounterPassOptions options;
+  options.most_s = 1.5e-3; // two passes of 1 ms
+  const CounterPass pass = counters.measure([&] { bench.body(); }, nullptr, options, bench.clock);
+  CHECK_FALSE(pass.totals.cycles);
+  CHECK(bench.runs == 1);
+  CHECK(mentions(pass.origin, "--timeout"));
+}
+
+TEST_CASE("counters: what prepares a run is not counted") {
+  Bench bench;
+  Counters counters = bench.counters();
+  const CounterPass pass = counters.measure([&] { bench.body(); }, [&] { bench.body(); }, {}, bench.clock);
+  CHECK(pass.totals.cycles == 6'000'000);
+}
+
+TEST_CASE("counters: processors of two kinds are refused, of one kind are aimed at (BUG-123)") {
+  const FakeSystem system;
+  system.write("sys/bus/event_source/devices/cpu_core/type", "4");
+  system.write("sys/bus/event_source/devices/cpu_atom/type", "10");
+  system.write("proc/self/status", "Name:\tx\nCapEff:\t0000004000000000\nSeccomp:\t2");
+  Environment environment;
+  environment.core_kinds = {{"cpu_core", {0, 1}}, {"cpu_atom", {2, 3}}};
+  environment.cpus = {0, 1, 2, 3};
+  Bench bench;
+  bench.host = read_counter_host(system.root(), environment);
+  CHECK(bench.host.seccomp_filter == true);
+  CHECK(bench.host.may_use_perfmon == true);
+  CHECK_FALSE(bench.host.kind_pmu);
+  CHECK(mentions(bench.measure().origin, "hybrid: unsupported: cpu_core and cpu_atom"));
+
+  environment.cpus = {2, 3};
+  bench.host = read_counter_host(system.root(), environment);
+  CHECK(bench.host.kind_pmu == 10U);
+  Counters counters = bench.counters();
+  const FakePerf::Key atom{0, std::uint64_t{10} << 32U};
+  bench.perf->refused[atom] = EBUSY;
+  CHECK(mentions(of(counters.survey(), CounterQuantity::kCycles).reason, "another user"));
+}
+
+TEST_CASE("counters: the real kernel answers with a verdict and a reason for each figure") {
+  Counters counters(std::make_shared<LinuxPerfSystem>(), read_counter_host("/", {}), check_kernels(64));
+  for (const CounterVerdict& verdict : counters.survey()) {
+    INFO(name_of(verdict.quantity));
+    CHECK_FALSE(verdict.reason.empty());
+    CHECK(verdict.events.empty() == (verdict.verdict != ProbeVerdict::kOk));
+  }
+  FakeClock clock;
+  CHECK_FALSE(counters.measure([&] { clock.advance_s(1e-3); }, nullptr, {}, clock).origin.empty());
+}
+
+TEST_CASE("counters: the loops of known work run on this processor") {
+  for (const CheckKernel& kernel : check_kernels(64)) {
+    INFO(kernel.what);
+    CHECK(kernel.expected > 1e5);
+    if (kernel.prepare)
+      kernel.prepare();
+    CHECK_NOTHROW(kernel.run());
+  }
+}
