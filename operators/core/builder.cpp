@@ -13,15 +13,6 @@ void require(bool condition, std::string_view op, const View& a, const View& b) 
   }
 }
 
-/// A vector repeated for every row of `like`.
-View each_row(const View& vector, const View& like) {
-  View out = vector;
-  for (std::size_t i = like.rank() - 1; i-- > 0;) {
-    out = out.broadcast(0, like.dims[i]);
-  }
-  return out;
-}
-
 /// The addition of a bias to every row of y; none for a view of no tensor.
 Steps bias_step(const View& bias, const View& y) {
   return bias.tensor < 0 ? Steps{} : Steps{{StepFn::kAdd, 0.0, each_row(bias, y), {}}};

@@ -116,6 +116,14 @@ Extents dense_strides(const Extents& dims) {
   return strides;
 }
 
+View each_row(const View& vector, const View& like) {
+  View out = vector;
+  for (std::size_t i = like.rank() - 1; i-- > 0;) {
+    out = out.broadcast(0, like.dims[i]);
+  }
+  return out;
+}
+
 View dense_view(TensorId tensor, const Extents& dims) {
   return {tensor, 0, dims, dense_strides(dims)};
 }

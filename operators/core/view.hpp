@@ -35,6 +35,8 @@ struct View {
   friend bool operator==(const View&, const View&) = default;
 };
 
+/// A vector repeated for every row of `like`.
+View each_row(const View& vector, const View& like);
 /// Row-major view of a whole tensor.
 View dense_view(TensorId tensor, const Extents& dims);
 Extents dense_strides(const Extents& dims);

@@ -44,10 +44,6 @@ View token_rows(GraphBuilder& builder, const Decoder& whole, const Decoder& rank
   return rank.embedding_norm ? decoder_norm(builder, rank, "norm", x) : x;
 }
 
-View mixer(GraphBuilder& builder, const Decoder& model, const DecoderPass& pass, std::int64_t block, const View& x) {
-  return decoder_attention(builder, model, pass, block, x);
-}
-
 View network(GraphBuilder& builder, const Decoder& model, std::int64_t block, const View& x) {
   return model.has_experts(block) ? decoder_experts(builder, model, x)
                                   : decoder_ffn(builder, model, model.ffn_width, x);
@@ -75,7 +71,7 @@ View parallel_block(GraphBuilder& builder, const Decoder& model, const DecoderPa
   View y;
   {
     const Part part(builder, "mixer");
-    y = builder.add("residual", x, mixer(builder, model, pass, block, input()));
+    y = builder.add("residual", x, decoder_attention(builder, model, pass, block, input()));
   }
   const Part part(builder, "ffn");
   return builder.add("residual", y, network(builder, model, block, input()));
@@ -86,7 +82,8 @@ View decoder_block(GraphBuilder& builder, const Decoder& model, const DecoderPas
   if (model.norm_place == Place::kParallelOne || model.norm_place == Place::kParallelTwo) {
     return parallel_block(builder, model, pass, block, x);
   }
-  x = sub_layer(builder, model, "mixer", x, [&](const View& y) { return mixer(builder, model, pass, block, y); });
+  x = sub_layer(builder, model, "mixer", x,
+                [&](const View& y) { return decoder_attention(builder, model, pass, block, y); });
   return sub_layer(builder, model, "ffn", x, [&](const View& y) { return network(builder, model, block, y); });
 }
 

@@ -54,11 +54,9 @@ View head_output(GraphBuilder& builder, const Heads& h, std::int64_t head, const
   const std::int64_t kernel = s.query_kernels.at(static_cast<std::size_t>(head));
   const View q = conv_norm(builder, "q_dwconv", q_map, s.qk_dim, {kernel, 1, true, s.folded}).merge(1);
   const View k = qkv.slice(2, s.qk_dim, s.qk_dim);
-  View scores = builder.matmul("scores", q, k.transpose(1, 2), {{}, MatMul::MaskAxes::kRowsColumns, h.pairs});
-  scores = builder.scale("scale", scores, 1.0 / std::sqrt(static_cast<double>(s.qk_dim)));
-  scores = builder.add("bias", scores, bias.select(0, head).broadcast(0, count));
-  return builder.matmul("mix", builder.softmax("softmax", scores), qkv.slice(2, 2 * s.qk_dim, h.slice),
-                        {{}, MatMul::MaskAxes::kRowsInner, h.pairs});
+  const View v = qkv.slice(2, 2 * s.qk_dim, h.slice);
+  const double scale = 1.0 / std::sqrt(static_cast<double>(s.qk_dim));
+  return build_attention_core(builder, q, k, v, {scale, 0.0, bias.select(0, head).broadcast(0, count), {}, h.pairs});
 }
 
 View residual_attention(GraphBuilder& builder, const CascadeStage& s, const View& x) {

@@ -3,14 +3,6 @@
 namespace attnprof::operators {
 namespace {
 
-View each_position(const View& vector, const View& like) {
-  View out = vector;
-  for (std::size_t i = like.rank() - 1; i-- > 0;) {
-    out = out.broadcast(0, like.dims[i]);
-  }
-  return out;
-}
-
 View convolved(GraphBuilder& builder, const std::string& name, const View& x, std::int64_t out, const ConvNorm& o,
                const View& bias) {
   if (o.depthwise) {
@@ -32,8 +24,8 @@ View convolved(GraphBuilder& builder, const std::string& name, const View& x, st
 View batch_norm(GraphBuilder& builder, const std::string& name, const View& x) {
   const WeightPrefix prefix(builder, name + ".");
   const View gamma = builder.weight("gamma", {x.dims.back()});
-  const View scaled = builder.mul(name + "_scale", x, each_position(gamma, x));
-  return builder.add(name + "_shift", scaled, each_position(builder.weight("beta", {x.dims.back()}), x));
+  const View scaled = builder.mul(name + "_scale", x, each_row(gamma, x));
+  return builder.add(name + "_shift", scaled, each_row(builder.weight("beta", {x.dims.back()}), x));
 }
 
 View conv_norm(GraphBuilder& builder, const std::string& name, const View& x, std::int64_t out,

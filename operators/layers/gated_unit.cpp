@@ -42,13 +42,7 @@ GatedUnit gated_unit(GraphBuilder& builder, const Config& config, const View& x)
 }
 
 View offset_scale(GraphBuilder& builder, const std::string& name, const View& z) {
-  const auto rows = [&](const std::string& weight) {
-    View out = builder.weight(weight, {z.dims.back()});
-    for (std::size_t i = z.rank() - 1; i-- > 0;) {
-      out = out.broadcast(0, z.dims[i]);
-    }
-    return out;
-  };
+  const auto rows = [&](const std::string& weight) { return each_row(builder.weight(weight, {z.dims.back()}), z); };
   const View scaled = builder.mul(name + "_scale", z, rows("gamma_" + name));
   return builder.add(name + "_offset", scaled, rows("beta_" + name));
 }

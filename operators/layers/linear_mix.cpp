@@ -77,18 +77,4 @@ View build_linear_mix(GraphBuilder& builder, const View& q, const View& k, const
   return causal_chunk ? causal(builder, q, k, v, *causal_chunk, q.dims[2]) : full(builder, q, k, v);
 }
 
-View project_head_rows(GraphBuilder& builder, const Config& config, const std::string& name, const View& x) {
-  const std::int64_t batch = config.integer("batch");
-  const std::int64_t heads = config.integer("heads");
-  const std::int64_t head_dim = config.integer("head_dim");
-  const View y = builder.matmul(name + "_proj", x, builder.weight("w" + name, {x.dims.back(), heads * head_dim}));
-  return builder.layout_copy(name + "_split",
-                             y.split(0, batch, x.dims[0] / batch).split(2, heads, head_dim).transpose(1, 2));
-}
-
-View project_merged_heads(GraphBuilder& builder, const View& mixed, std::int64_t dim) {
-  const View merged = builder.layout_copy("merge", mixed.transpose(1, 2)).merge(2).as_matrix();
-  return builder.matmul("out_proj", merged, builder.weight("wo", {merged.dims[1], dim}));
-}
-
 } // namespace attnprof::operators

@@ -16,9 +16,4 @@ std::optional<std::int64_t> chunk_of(const Config& config);
 View build_linear_mix(GraphBuilder& builder, const View& q, const View& k, const View& v,
                       std::optional<std::int64_t> causal_chunk);
 
-/// q, k or v of ordinary heads: x w as [batch, heads, tokens, head_dim]; weight "w" + name.
-View project_head_rows(GraphBuilder& builder, const Config& config, const std::string& name, const View& x);
-/// The output projection wo of mixed [batch, heads, tokens, head_dim].
-View project_merged_heads(GraphBuilder& builder, const View& mixed, std::int64_t dim);
-
 } // namespace attnprof::operators

@@ -1,5 +1,7 @@
 #include "operators/layers/multi_head.hpp"
 
+#include "operators/layers/heads.hpp"
+
 #include <cmath>
 #include <fmt/format.h>
 
@@ -103,8 +105,8 @@ View build_attention_core(GraphBuilder& builder, const View& q, const View& k, c
   // A mask that hides nothing (one token against its whole past) is launched by nobody.
   const bool masked = steps.mask.any() && attended_pairs(steps.mask, n_q, n_k) != Count(n_q) * n_k;
   const Mask used = masked ? steps.mask : Mask{};
-  View scores =
-      builder.matmul("scores", q, k.transpose(k.rank() - 2, k.rank() - 1), {used, MatMul::MaskAxes::kRowsColumns});
+  View scores = builder.matmul("scores", q, k.transpose(k.rank() - 2, k.rank() - 1),
+                               {used, MatMul::MaskAxes::kRowsColumns, steps.useful_pairs});
   if (steps.cap > 0.0) {
     scores = builder.scale("scale", scores, steps.scale / steps.cap);
     scores = builder.scale("cap", builder.activation("cap_tanh", scores, StepFn::kTanh), steps.cap);
@@ -117,17 +119,11 @@ View build_attention_core(GraphBuilder& builder, const View& q, const View& k, c
   if (masked) {
     scores = builder.pointwise("mask", scores, {StepFn::kMaskFill, 0.0, {}, used});
   }
-  return builder.matmul("mix", builder.softmax("softmax", scores), v, {used, MatMul::MaskAxes::kRowsInner});
+  return builder.matmul("mix", builder.softmax("softmax", scores), v,
+                        {used, MatMul::MaskAxes::kRowsInner, steps.useful_pairs});
 }
 
 namespace {
-
-/// [batch * tokens, heads * width] -> [batch, heads, tokens, width]; eager frameworks copy here.
-View split_heads(GraphBuilder& builder, const std::string& leaf, const View& x, std::int64_t batch,
-                 std::int64_t heads) {
-  const View split = x.split(0, batch, x.dims[0] / batch).split(2, heads, x.dims[1] / heads);
-  return builder.layout_copy(leaf, split.transpose(1, 2));
-}
 
 /// Appends k [batch, kv_heads, tokens, width] to a cache and returns the whole cache.
 View append(GraphBuilder& builder, const std::string& name, const View& x, std::int64_t past_len) {
@@ -149,12 +145,6 @@ struct Heads {
   View q, k, v; ///< [batch, heads | kv_heads, tokens, width]
 };
 
-View project(GraphBuilder& builder, const std::string& name, const View& x, std::int64_t width, bool bias) {
-  const View w = builder.weight("w" + name, {x.dims.back(), width});
-  return bias ? builder.linear(name + "_proj", x, w, builder.weight("b" + name, {width}))
-              : builder.matmul(name + "_proj", x, w);
-}
-
 Heads projected_heads(GraphBuilder& builder, const MultiHead& s, const View& x) {
   const std::int64_t q_width = s.heads * s.qk_dim;
   const std::int64_t k_width = s.kv_heads * s.qk_dim;
@@ -173,8 +163,8 @@ Heads projected_heads(GraphBuilder& builder, const MultiHead& s, const View& x) 
     k = project(builder, "k", context, k_width, s.qkv_bias);
     v = project(builder, "v", context, v_width, s.qkv_bias);
   }
-  return {split_heads(builder, "q_split", q, s.batch, s.heads), split_heads(builder, "k_split", k, s.batch, s.kv_heads),
-          split_heads(builder, "v_split", v, s.batch, s.kv_heads)};
+  return {split_heads(builder, "q", q, s.batch, s.heads), split_heads(builder, "k", k, s.batch, s.kv_heads),
+          split_heads(builder, "v", v, s.batch, s.kv_heads)};
 }
 
 /// Rotates the first `width` channels of each head; where some stay, frameworks join both parts by two copies.
@@ -231,10 +221,7 @@ View output_of(GraphBuilder& builder, const MultiHead& s, View mixed, std::int64
   if (s.heads != s.kv_heads) {
     mixed = mixed.merge(1);
   }
-  const View merged = builder.layout_copy("merge", mixed.transpose(1, 2)).merge(2).as_matrix();
-  const View wo = builder.weight("wo", {s.heads * s.v_dim, dim});
-  return s.out_bias ? builder.linear("out_proj", merged, wo, builder.weight("bo", {dim}))
-                    : builder.matmul("out_proj", merged, wo);
+  return merge_heads(builder, mixed, dim, s.out_bias);
 }
 
 } // namespace
@@ -297,8 +284,7 @@ View build_on_attention_weights(GraphBuilder& builder, const Config& config, con
                 "attention: leave out --phase, --past-len and --kv-len");
   }
   const MultiHead s = multi_head_of(config, kv_heads);
-  const View v =
-      split_heads(builder, "v_split", project(builder, "v", x, kv_heads * s.v_dim, false), s.batch, kv_heads);
+  const View v = split_heads(builder, "v", project(builder, "v", x, kv_heads * s.v_dim), s.batch, kv_heads);
   const View mixed = builder.matmul("mix", weights, shared_by_group(v, s), {s.mask, MatMul::MaskAxes::kRowsInner});
   return output_of(builder, s, mixed, x.dims.back());
 }

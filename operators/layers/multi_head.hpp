@@ -50,6 +50,7 @@ struct ScoreSteps {
   double cap = 0.0;
   std::optional<View> bias; ///< [..., n_q, n_k]
   Mask mask;
+  std::optional<std::int64_t> useful_pairs = std::nullopt; ///< real pairs of the whole batch, where there is padding
 };
 
 /// scores, scale, cap, bias, mask, softmax, mix: q [..., n_q, qk_dim], k [..., n_k, qk_dim], v [..., n_k, v_dim] with

@@ -71,11 +71,13 @@ Residual attention_block(GraphBuilder& builder, const View& x, std::int64_t batc
   return {branch, builder.add("residual", x, branch)};
 }
 
+ParamSpec max_depth_param() {
+  return {"max_depth", ParamKind::kInteger, "run at most so many blocks of each stage of a model", {}, 1, 1000, {}};
+}
+
 std::vector<ParamSpec> image_params() {
   ParamSpec size{"image_size", ParamKind::kInteger, "side of a model's images (as published)", {}, 1, 16384, {}};
-  ParamSpec depth{"max_depth", ParamKind::kInteger, "run at most so many blocks of each stage of a model", {}, 1, 1000,
-                  {}};
-  return {size, depth};
+  return {size, max_depth_param()};
 }
 
 void resolve_image_size(Config& config, std::int64_t published, std::int64_t multiple) {

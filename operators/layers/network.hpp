@@ -1,6 +1,7 @@
 #pragma once
 #include "operators/layers/multi_head.hpp"
 
+#include <algorithm>
 #include <string>
 
 // The pieces that whole networks are made of. Weights are named "PREFIXpiece.w"; the prefix is the builder's.
@@ -55,6 +56,15 @@ struct Residual {
 /// x + attention(norm x) with joint projections and biases, as in ViT.
 Residual attention_block(GraphBuilder& builder, const View& x, std::int64_t batch, std::int64_t heads, double eps);
 
+/// The entry of a family's table of sizes that the configuration names.
+template <class Presets>
+const auto& preset_of(const Presets& presets, const Config& config) {
+  return *std::find_if(presets.begin(), presets.end(),
+                       [&](const auto& one) { return one.name == config.text("model"); });
+}
+
+/// The parameter "max_depth", which blocks_of reads.
+ParamSpec max_depth_param();
 /// Own parameters of networks that take images.
 std::vector<ParamSpec> image_params();
 /// Fills image_size. Throws Error(kInvalid) where it is no multiple of `multiple`.

@@ -1,23 +1,13 @@
 #include "operators/layers/spatial_reduction.hpp"
 
 #include "operators/layers/depthwise.hpp"
+#include "operators/layers/heads.hpp"
 
 #include <cmath>
 #include <fmt/format.h>
 
 namespace attnprof::operators {
 namespace {
-
-View heads_of(GraphBuilder& builder, const std::string& name, const View& x, std::int64_t batch, std::int64_t heads) {
-  return builder.layout_copy(
-      name + "_split", x.split(0, batch, x.dims[0] / batch).split(2, heads, x.dims.back() / heads).transpose(1, 2));
-}
-
-View project(GraphBuilder& builder, const std::string& name, const View& x, std::int64_t out, bool bias) {
-  const View w = builder.weight("w" + name, {x.dims.back(), out});
-  return bias ? builder.linear(name + "_proj", x, w, builder.weight("b" + name, {out}))
-              : builder.matmul(name + "_proj", x, w);
-}
 
 View reduced(GraphBuilder& builder, const SpatialReduction& a, const View& x) {
   if (a.reduction == 1) {
@@ -55,17 +45,14 @@ SpatialReduction spatial_reduction_of(const Config& config) {
 
 View build_spatial_reduction(GraphBuilder& builder, const SpatialReduction& a, const View& x) {
   const std::int64_t dim = x.dims.back();
-  const View q = heads_of(builder, "q", project(builder, "q", x, dim, a.biases), a.batch, a.heads);
+  const View q = split_heads(builder, "q", project(builder, "q", x, dim, a.biases), a.batch, a.heads);
   const View keys = reduced(builder, a, x);
   const View kv = project(builder, "kv", keys, 2 * dim, a.biases);
-  const View k = heads_of(builder, "k", kv.slice(1, 0, dim), a.batch, a.heads);
-  const View v = heads_of(builder, "v", kv.slice(1, dim, dim), a.batch, a.heads);
+  const View k = split_heads(builder, "k", kv.slice(1, 0, dim), a.batch, a.heads);
+  const View v = split_heads(builder, "v", kv.slice(1, dim, dim), a.batch, a.heads);
   const double scale = 1.0 / std::sqrt(static_cast<double>(dim / a.heads));
   const View mixed = build_attention_core(builder, q, k, v, {scale, 0.0, {}, {}});
-  const View merged = builder.layout_copy("merge", mixed.transpose(1, 2)).merge(2).as_matrix();
-  const View wo = builder.weight("wo", {dim, dim});
-  return a.biases ? builder.linear("out_proj", merged, wo, builder.weight("bo", {dim}))
-                  : builder.matmul("out_proj", merged, wo);
+  return merge_heads(builder, mixed, dim, a.biases);
 }
 
 } // namespace attnprof::operators

@@ -1,5 +1,7 @@
 #include "operators/layers/window_attention.hpp"
 
+#include "operators/layers/heads.hpp"
+
 #include <cmath>
 
 namespace attnprof::operators {
@@ -22,25 +24,20 @@ struct Heads {
   View q, k, v; ///< [windows, heads, tokens, head_dim]
 };
 
-Heads projected(GraphBuilder& builder, const WindowAttention& a, const View& tokens) {
+Heads projected(GraphBuilder& builder, const WindowAttention& a, const View& windows) {
   const std::int64_t width = a.heads * a.head_dim;
-  const std::int64_t dim = tokens.dims.back();
+  const View tokens = windows.as_matrix();
   const auto split = [&](const std::string& name, const View& y) {
-    return builder.layout_copy(
-        name + "_split", y.split(0, tokens.dims[0], a.windows.tokens()).split(2, a.heads, a.head_dim).transpose(1, 2));
+    return split_heads(builder, name, y, windows.dims[0], a.heads);
   };
   if (a.biases) {
-    const View w = builder.weight("wqkv", {dim, 3 * width});
-    const View y = builder.linear("qkv_proj", tokens.as_matrix(), w, builder.weight("bqkv", {3 * width}));
-    return {split("q", y.slice(1, 0, width)), split("k", y.slice(1, width, width)),
-            split("v", y.slice(1, 2 * width, width))};
+    const View joint = project(builder, "qkv", tokens, 3 * width, true);
+    return {split("q", joint.slice(1, 0, width)), split("k", joint.slice(1, width, width)),
+            split("v", joint.slice(1, 2 * width, width))};
   }
-  const auto project = [&](const std::string& name) {
-    return split(name, builder.matmul(name + "_proj", tokens.as_matrix(), builder.weight("w" + name, {dim, width})));
-  };
-  const View q = project("q");
-  const View k = project("k");
-  return {q, k, project("v")};
+  const View q = split("q", project(builder, "q", tokens, width));
+  const View k = split("k", project(builder, "k", tokens, width));
+  return {q, k, split("v", project(builder, "v", tokens, width))};
 }
 
 /// scores + bias, where the bias of several images has a dimension of its own for them.
@@ -62,10 +59,7 @@ View build_window_attention(GraphBuilder& builder, const WindowAttention& a, con
   }
   const View mixed =
       builder.matmul("mix", builder.softmax("softmax", scores), h.v, {{}, MatMul::MaskAxes::kRowsInner, pairs});
-  const View merged = builder.layout_copy("merge", mixed.transpose(1, 2)).merge(2).as_matrix();
-  const View wo = builder.weight("wo", {a.heads * a.head_dim, x.dims.back()});
-  const View y = a.biases ? builder.linear("out_proj", merged, wo, builder.weight("bo", {x.dims.back()}))
-                          : builder.matmul("out_proj", merged, wo);
+  const View y = merge_heads(builder, mixed, x.dims.back(), a.biases);
   return unpartition(builder, w, y.split(0, w.batch * w.count(), w.tokens()));
 }
 

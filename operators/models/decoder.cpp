@@ -1,6 +1,7 @@
 #include "operators/core/registry.hpp"
 #include "operators/decoder/config.hpp"
 #include "operators/decoder/presets.hpp"
+#include "operators/layers/network.hpp"
 
 #include <filesystem>
 #include <fmt/format.h>
@@ -71,7 +72,7 @@ std::vector<ParamSpec> own_params() {
            0,
            0,
            {"last", "all"}},
-          {"max_depth", ParamKind::kInteger, "run at most so many blocks of each stage of a model", {}, 1, 1000, {}}};
+          max_depth_param()};
 }
 
 ModelDescriptor descriptor(const std::string& name) {

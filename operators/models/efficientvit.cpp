@@ -22,17 +22,12 @@ constexpr std::array<Preset, 7> kPresets = {{
     {"efficientvit_miniature", {8, 12, 16}, {1, 1, 2}, {2, 3, 4}, {7, 5, 3, 3}},
 }};
 
-const Preset& preset_of(const Config& config) {
-  return *std::find_if(kPresets.begin(), kPresets.end(),
-                       [&](const Preset& one) { return one.name == config.text("model"); });
-}
-
 void resolve(Config& config) {
   resolve_image_size(config, 224, 16);
 }
 
 void build(GraphBuilder& builder, const Config& config) {
-  const Preset& preset = preset_of(config);
+  const Preset& preset = preset_of(kPresets, config);
   const std::int64_t batch = config.integer("batch");
   const bool folded = config.flag("folded");
   View x =

@@ -23,17 +23,8 @@ constexpr std::array<Preset, 6> kPresets = {{
     {"poolformer_miniature", {4, 4, 6, 8}, {1, 1, 2, 1}},
 }};
 
-const Preset& preset_of(const Config& config) {
-  return *std::find_if(kPresets.begin(), kPresets.end(),
-                       [&](const Preset& one) { return one.name == config.text("model"); });
-}
-
 void resolve(Config& config) {
   resolve_image_size(config, 224, 32);
-}
-
-View each_position(const View& vector, const View& like) {
-  return vector.broadcast(0, like.dims[2]).broadcast(0, like.dims[1]).broadcast(0, like.dims[0]);
 }
 
 /// GroupNorm of one group: statistics over the whole map of an image, then a scale and shift per channel.
@@ -47,13 +38,13 @@ View group_norm(GraphBuilder& builder, const std::string& name, const View& x) {
   View y = builder.layernorm(name, x.as_matrix().split(0, x.dims[0], x.dims[1] * x.dims[2]).merge(1), one, zero, kEps)
                .split(1, x.dims[1] * x.dims[2], x.dims[3])
                .split(1, x.dims[1], x.dims[2]);
-  y = builder.mul(name + "_scale", y, each_position(builder.weight("gamma", {x.dims[3]}), x));
-  return builder.add(name + "_shift", y, each_position(builder.weight("beta", {x.dims[3]}), x));
+  y = builder.mul(name + "_scale", y, each_row(builder.weight("gamma", {x.dims[3]}), x));
+  return builder.add(name + "_shift", y, each_row(builder.weight("beta", {x.dims[3]}), x));
 }
 
 /// x + scale * branch: LayerScale (Touvron et al. 2021, Going deeper with Image Transformers, eq. 2).
 View scaled_residual(GraphBuilder& builder, const View& x, const View& branch) {
-  const View scale = each_position(builder.weight("layer_scale", {x.dims[3]}), x);
+  const View scale = each_row(builder.weight("layer_scale", {x.dims[3]}), x);
   return builder.add("residual", x, builder.mul("layer_scale", branch, scale));
 }
 
@@ -71,7 +62,7 @@ View pool_block(GraphBuilder& builder, View x) {
 }
 
 void build(GraphBuilder& builder, const Config& config) {
-  const Preset& preset = preset_of(config);
+  const Preset& preset = preset_of(kPresets, config);
   const std::int64_t batch = config.integer("batch");
   View x = image_input(builder, batch, config.integer("image_size"));
   for (std::size_t stage = 0; stage < 4; ++stage) {

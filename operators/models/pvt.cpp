@@ -28,11 +28,6 @@ constexpr std::array<Preset, 5> kPresets = {{
     {"pvt_miniature", {1, 1, 2, 1}, {4, 4, 6, 8}, {1, 2, 3, 2}},
 }};
 
-const Preset& preset_of(const Config& config) {
-  return *std::find_if(kPresets.begin(), kPresets.end(),
-                       [&](const Preset& one) { return one.name == config.text("model"); });
-}
-
 void resolve(Config& config) {
   // 32: the four strides; the first stage's reduction of 8 divides a quarter of it.
   resolve_image_size(config, 224, 32);
@@ -64,7 +59,7 @@ View pvt_block(GraphBuilder& builder, const SpatialReduction& attention, std::in
 }
 
 void build(GraphBuilder& builder, const Config& config) {
-  const Preset& preset = preset_of(config);
+  const Preset& preset = preset_of(kPresets, config);
   const std::int64_t batch = config.integer("batch");
   View image = image_input(builder, batch, config.integer("image_size"));
   View x;

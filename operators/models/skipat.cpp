@@ -23,18 +23,13 @@ constexpr std::array<Preset, 4> kPresets = {{
     {"skipat_miniature", {8, 2, 5, 1}},
 }};
 
-const Preset& preset_of(const Config& config) {
-  return *std::find_if(kPresets.begin(), kPresets.end(),
-                       [&](const Preset& one) { return one.name == config.text("model"); });
-}
-
 void resolve(Config& config) {
   resolve_image_size(config, 224, 16);
 }
 
 /// The first phi reads the mixer's output of the block before, each later one the phi before it; no norm in front.
 void build(GraphBuilder& builder, const Config& config) {
-  const PlainTrunk& trunk = preset_of(config).trunk;
+  const PlainTrunk& trunk = preset_of(kPresets, config).trunk;
   const std::int64_t batch = config.integer("batch");
   const std::int64_t side = config.integer("image_size") / 16;
   Phi phi;

@@ -23,11 +23,6 @@ constexpr std::array<Preset, 4> kPresets = {{
     {"swin_miniature", 4, {2, 1, 1, 1}, {1, 2, 2, 2}},
 }};
 
-const Preset& preset_of(const Config& config) {
-  return *std::find_if(kPresets.begin(), kPresets.end(),
-                       [&](const Preset& one) { return one.name == config.text("model"); });
-}
-
 void resolve(Config& config) {
   resolve_image_size(config, 224, 32);
 }
@@ -52,7 +47,7 @@ View merge_patches(GraphBuilder& builder, std::int64_t batch, std::int64_t side,
 }
 
 void build(GraphBuilder& builder, const Config& config) {
-  const Preset& preset = preset_of(config);
+  const Preset& preset = preset_of(kPresets, config);
   const std::int64_t batch = config.integer("batch");
   std::int64_t side = config.integer("image_size") / 4;
   View x;

@@ -27,17 +27,12 @@ constexpr std::array<Preset, 10> kPresets = {{
     {"vit_miniature", 32, {8, 2, 2, 2}},
 }};
 
-const Preset& preset_of(const Config& config) {
-  return *std::find_if(kPresets.begin(), kPresets.end(),
-                       [&](const Preset& one) { return one.name == config.text("model"); });
-}
-
 void resolve(Config& config) {
-  resolve_image_size(config, preset_of(config).image_size, 16);
+  resolve_image_size(config, preset_of(kPresets, config).image_size, 16);
 }
 
 void build(GraphBuilder& builder, const Config& config) {
-  const PlainTrunk& trunk = preset_of(config).trunk;
+  const PlainTrunk& trunk = preset_of(kPresets, config).trunk;
   const std::int64_t batch = config.integer("batch");
   View x = patch_tokens(builder, trunk, batch, config.integer("image_size"));
   for (std::int64_t block = 0; block < blocks_of(config, trunk.depth); ++block) {

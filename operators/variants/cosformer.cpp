@@ -1,3 +1,4 @@
+#include "operators/layers/heads.hpp"
 #include "operators/layers/linear_mix.hpp"
 #include "operators/layers/multi_head.hpp"
 
@@ -31,10 +32,10 @@ View features(GraphBuilder& builder, const std::string& name, const View& heads)
 }
 
 View build(GraphBuilder& builder, const Config& config, const View& x) {
-  const View q = features(builder, "q", project_head_rows(builder, config, "q", x));
-  const View k = features(builder, "k", project_head_rows(builder, config, "k", x));
-  const View v = project_head_rows(builder, config, "v", x);
-  return project_merged_heads(builder, build_linear_mix(builder, q, k, v, chunk_of(config)), x.dims.back());
+  const View q = features(builder, "q", project_heads_of(builder, config, "q", x));
+  const View k = features(builder, "k", project_heads_of(builder, config, "k", x));
+  const View v = project_heads_of(builder, config, "v", x);
+  return merge_heads(builder, build_linear_mix(builder, q, k, v, chunk_of(config)), x.dims.back());
 }
 
 } // namespace

@@ -1,3 +1,4 @@
+#include "operators/layers/heads.hpp"
 #include "operators/layers/linear_mix.hpp"
 #include "operators/layers/multi_head.hpp"
 
@@ -19,13 +20,13 @@ StepFn feature_map(const Config& config) {
 
 View build(GraphBuilder& builder, const Config& config, const View& x) {
   const auto features = [&](const std::string& name) {
-    return builder.activation(name + "_features", project_head_rows(builder, config, name, x), feature_map(config));
+    return builder.activation(name + "_features", project_heads_of(builder, config, name, x), feature_map(config));
   };
   const View q = features("q");
   const View k = features("k");
-  const View v = project_head_rows(builder, config, "v", x);
+  const View v = project_heads_of(builder, config, "v", x);
   const View mixed = build_linear_mix(builder, q, k, v, chunk_of(config));
-  return project_merged_heads(builder, mixed, x.dims.back());
+  return merge_heads(builder, mixed, x.dims.back());
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-#include "operators/layers/linear_mix.hpp"
+#include "operators/layers/heads.hpp"
 #include "operators/layers/multi_head.hpp"
 
 #include <cmath>
@@ -18,11 +18,11 @@ View shortened(GraphBuilder& builder, const std::string& name, const View& x, st
 
 View build(GraphBuilder& builder, const Config& config, const View& x) {
   const std::int64_t length = config.integer("projected_len");
-  const View q = project_head_rows(builder, config, "q", x);
-  const View k = shortened(builder, "k", project_head_rows(builder, config, "k", x), length);
-  const View v = shortened(builder, "v", project_head_rows(builder, config, "v", x), length);
+  const View q = project_heads_of(builder, config, "q", x);
+  const View k = shortened(builder, "k", project_heads_of(builder, config, "k", x), length);
+  const View v = shortened(builder, "v", project_heads_of(builder, config, "v", x), length);
   const double scale = 1.0 / std::sqrt(static_cast<double>(q.dims[3]));
-  return project_merged_heads(builder, build_attention_core(builder, q, k, v, {scale, 0.0, {}, {}}), x.dims.back());
+  return merge_heads(builder, build_attention_core(builder, q, k, v, {scale, 0.0, {}, {}}), x.dims.back());
 }
 
 } // namespace

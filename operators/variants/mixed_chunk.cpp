@@ -1,4 +1,4 @@
-#include "operators/layers/linear_mix.hpp"
+#include "operators/layers/heads.hpp"
 #include "operators/layers/mixed_chunks.hpp"
 #include "operators/layers/multi_head.hpp"
 
@@ -14,9 +14,9 @@ void resolve(Config& config) {
 }
 
 View build(GraphBuilder& builder, const Config& config, const View& x) {
-  const View q = project_head_rows(builder, config, "q", x);
-  const View k = project_head_rows(builder, config, "k", x);
-  const View v = project_head_rows(builder, config, "v", x);
+  const View q = project_heads_of(builder, config, "q", x);
+  const View k = project_heads_of(builder, config, "k", x);
+  const View v = project_heads_of(builder, config, "v", x);
   // Heads are so many more sequences.
   MixedChunks chunks{q.dims[0] * q.dims[1], q.dims[2], config.integer("chunk"), {config.flag("causal"), 0}, 1.0};
   chunks.factor = squared_relu_factor(config, q.dims[3], chunks.size);
@@ -24,7 +24,7 @@ View build(GraphBuilder& builder, const Config& config, const View& x) {
   const View kc = chunked(builder, "k_pad", k.merge(0), chunks);
   const View vc = chunked(builder, "v_pad", v.merge(0), chunks);
   const View mixed = build_mixed_chunks(builder, chunks, {qc, kc, qc, kc}, vc).merge(1).slice(1, 0, chunks.tokens);
-  return project_merged_heads(builder, mixed.split(0, q.dims[0], q.dims[1]), x.dims.back());
+  return merge_heads(builder, mixed.split(0, q.dims[0], q.dims[1]), x.dims.back());
 }
 
 } // namespace

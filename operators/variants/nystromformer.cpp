@@ -1,4 +1,4 @@
-#include "operators/layers/linear_mix.hpp"
+#include "operators/layers/heads.hpp"
 #include "operators/layers/multi_head.hpp"
 
 #include <algorithm>
@@ -78,16 +78,16 @@ View weights(GraphBuilder& builder, const std::string& name, const View& q, cons
 
 View build(GraphBuilder& builder, const Config& config, const View& x) {
   const std::int64_t count = config.integer("landmarks");
-  const View q = project_head_rows(builder, config, "q", x);
-  const View k = project_head_rows(builder, config, "k", x);
-  const View v = project_head_rows(builder, config, "v", x);
+  const View q = project_heads_of(builder, config, "q", x);
+  const View k = project_heads_of(builder, config, "k", x);
+  const View v = project_heads_of(builder, config, "v", x);
   const View q_marks = landmarks_of(builder, "q", q, count);
   const View k_marks = landmarks_of(builder, "k", k, count);
   const View inverse = pseudo_inverse(builder, weights(builder, "landmark", q_marks, k_marks));
   const View gathered = builder.matmul("gather_mix", weights(builder, "gather", q_marks, k), v);
   const View middle = builder.matmul("inverse_mix", inverse, gathered);
   const View mixed = builder.matmul("mix", weights(builder, "spread", q, k_marks), middle);
-  return project_merged_heads(builder, mixed, x.dims.back());
+  return merge_heads(builder, mixed, x.dims.back());
 }
 
 } // namespace

@@ -9,26 +9,14 @@ namespace {
 
 /// Weights relu(q_i)·relu(k_j) cos(pi/2 (i - j)/n), normalised over the keys that are seen (eq. 9).
 Matrix quadratic_form(const Matrix& q, const Matrix& k, const Matrix& v, bool causal) {
-  Matrix out(q.rows, v.columns);
-  for (std::size_t i = 0; i < q.rows; ++i) {
-    double total = 0.0;
-    for (std::size_t j = 0; j < (causal ? i + 1 : k.rows); ++j) {
-      double weight = 0.0;
-      for (std::size_t d = 0; d < q.columns; ++d) {
-        weight += std::max(q(i, d), 0.0) * std::max(k(j, d), 0.0);
-      }
-      const double distance = static_cast<double>(i) - static_cast<double>(j);
-      weight *= std::cos(std::acos(0.0) * distance / static_cast<double>(q.rows));
-      total += weight;
-      for (std::size_t d = 0; d < v.columns; ++d) {
-        out(i, d) += weight * v(j, d);
-      }
+  return weighted_means(v, q.rows, causal, [&](std::size_t i, std::size_t j) {
+    double weight = 0.0;
+    for (std::size_t d = 0; d < q.columns; ++d) {
+      weight += std::max(q(i, d), 0.0) * std::max(k(j, d), 0.0);
     }
-    for (std::size_t d = 0; d < v.columns; ++d) {
-      out(i, d) /= total;
-    }
-  }
-  return out;
+    const double distance = static_cast<double>(i) - static_cast<double>(j);
+    return weight * std::cos(std::acos(0.0) * distance / static_cast<double>(q.rows));
+  });
 }
 
 } // namespace

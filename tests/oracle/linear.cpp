@@ -1,6 +1,6 @@
 #include "tests/support/catch.hpp"
+#include "tests/support/heads_oracle.hpp"
 #include "tests/support/multi_head_oracle.hpp"
-#include "tests/support/naive.hpp"
 
 #include <algorithm>
 
@@ -16,34 +16,15 @@ double feature(const std::string& name, double x) {
 }
 
 /// The quadratic form: weights phi(q)·phi(k) normalised over the keys that are seen.
-Matrix expected_of(const Case& run, const Matrix& x) {
-  const auto heads = static_cast<std::size_t>(run.integer("heads"));
-  const auto width = static_cast<std::size_t>(run.integer("head_dim"));
-  const auto project = [&](const char* name) { return product(x, run.given(name)); };
-  const Matrix q = project("wq");
-  const Matrix k = project("wk");
-  const Matrix v = project("wv");
-  Matrix mixed(x.rows, heads * width);
-  for (std::size_t h = 0; h < heads; ++h) {
-    for (std::size_t i = 0; i < x.rows; ++i) {
-      const std::size_t seen = run.config().flag("causal") ? i + 1 : x.rows;
-      std::vector<double> weights(seen, 0.0);
-      double total = 0.0;
-      for (std::size_t j = 0; j < seen; ++j) {
-        for (std::size_t d = h * width; d < (h + 1) * width; ++d) {
-          const std::string& name = run.config().text("features");
-          weights[j] += feature(name, q(i, d)) * feature(name, k(j, d));
-        }
-        total += weights[j];
-      }
-      for (std::size_t d = h * width; d < (h + 1) * width; ++d) {
-        for (std::size_t j = 0; j < seen; ++j) {
-          mixed(i, d) += weights[j] / total * v(j, d);
-        }
-      }
+Matrix quadratic_form(const Case& run, const Matrix& q, const Matrix& k, const Matrix& v) {
+  const std::string& name = run.config().text("features");
+  return weighted_means(v, q.rows, run.config().flag("causal"), [&](std::size_t i, std::size_t j) {
+    double weight = 0.0;
+    for (std::size_t d = 0; d < q.columns; ++d) {
+      weight += feature(name, q(i, d)) * feature(name, k(j, d));
     }
-  }
-  return product(mixed, run.given("wo"));
+    return weight;
+  });
 }
 
 } // namespace
@@ -57,12 +38,9 @@ TEST_CASE("linear attention equals its quadratic form") {
     for (const char* plan : {"eager", "fused"}) {
       INFO(id << " " << plan);
       const Case run(id, plan);
-      const auto batch = static_cast<std::size_t>(run.integer("batch"));
-      const std::size_t tokens = run.given("x").rows / batch;
-      for (std::size_t b = 0; b < batch; ++b) {
-        CHECK(difference(rows_of(run.result("y"), b * tokens, tokens),
-                         expected_of(run, rows_of(run.given("x"), b * tokens, tokens))) < 1e-10);
-      }
+      CHECK(difference_by_heads(run, [&](const Matrix& q, const Matrix& k, const Matrix& v) {
+              return quadratic_form(run, q, k, v);
+            }) < 1e-10);
     }
   }
 }

@@ -27,26 +27,15 @@ std::vector<double> features(const Matrix& x, std::size_t row, const Matrix& dir
 
 /// Every pair's weight from the features, normalised over the keys that are seen.
 Matrix quadratic_form(const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& directions, bool causal) {
-  Matrix out(q.rows, v.columns);
-  for (std::size_t i = 0; i < q.rows; ++i) {
+  return weighted_means(v, q.rows, causal, [&](std::size_t i, std::size_t j) {
     const std::vector<double> a = features(q, i, directions);
-    double total = 0.0;
-    for (std::size_t j = 0; j < (causal ? i + 1 : k.rows); ++j) {
-      const std::vector<double> b = features(k, j, directions);
-      double weight = 0.0;
-      for (std::size_t f = 0; f < a.size(); ++f) {
-        weight += a[f] * b[f];
-      }
-      total += weight;
-      for (std::size_t d = 0; d < v.columns; ++d) {
-        out(i, d) += weight * v(j, d);
-      }
+    const std::vector<double> b = features(k, j, directions);
+    double weight = 0.0;
+    for (std::size_t f = 0; f < a.size(); ++f) {
+      weight += a[f] * b[f];
     }
-    for (std::size_t d = 0; d < v.columns; ++d) {
-      out(i, d) /= total;
-    }
-  }
-  return out;
+    return weight;
+  });
 }
 
 } // namespace

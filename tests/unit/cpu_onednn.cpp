@@ -68,7 +68,8 @@ struct Product {
                    static_cast<double>(
                        b[static_cast<std::size_t>(flat * args.k * args.n + kk * args.b.row + j * args.b.column)]);
           }
-          worst = std::max(worst, std::abs(sum - static_cast<double>(c[static_cast<std::size_t>(at)])));
+          const double apart = std::abs(sum - static_cast<double>(c[static_cast<std::size_t>(at)]));
+          worst = std::isnan(apart) ? INFINITY : std::max(worst, apart); // a maximum would pass NaN over
         }
       }
     }

@@ -15,6 +15,16 @@ void CpuKernel::place(const PlanContext& context, Operand& operand, const View& 
   slots_.push_back({&operand, view.tensor, view.offset * size_bytes(dtype)});
 }
 
+void CpuKernel::place_on_map(const PlanContext& context, std::vector<StepArgs>& args, const Steps& steps) {
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    if (const std::optional<View>& view = steps[s].operand) {
+      args[s].operand.outer[0] = view->strides[0];
+      args[s].operand.outer[1] = view->strides[1];
+      place(context, args[s].operand, *view);
+    }
+  }
+}
+
 std::int64_t ScratchLayout::add(std::int64_t bytes) {
   const std::int64_t at = used_;
   used_ += round_up(bytes, 64);

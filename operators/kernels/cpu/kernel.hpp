@@ -38,6 +38,8 @@ class CpuKernel {
  protected:
   /// Registers an operand that bind() will give its address. `operand` must stay where it is.
   void place(const PlanContext& context, Operand& operand, const View& view);
+  /// The same for the operands of steps on a map [batch, height, width, channels].
+  void place_on_map(const PlanContext& context, std::vector<StepArgs>& args, const Steps& steps);
   virtual void bind_scratch(std::byte* /*scratch*/) {}
 
  private:

@@ -58,14 +58,7 @@ class ConvKernel final : public CpuKernel {
 
   void plan_epilogue(const PlanContext& context, const Conv2d& op) {
     steps_ = plan_steps(op.epilogue, op.y.dims[2], op.y.dims[3]);
-    for (std::size_t s = 0; s < op.epilogue.size(); ++s) {
-      if (const std::optional<View>& view = op.epilogue[s].operand) {
-        Operand& operand = steps_.args[s].operand;
-        operand.outer[0] = view->strides[0];
-        operand.outer[1] = view->strides[1];
-        place(context, operand, *view);
-      }
-    }
+    place_on_map(context, steps_.args, op.epilogue);
     args_.steps = steps_.list();
   }
 
