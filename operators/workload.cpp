@@ -284,9 +284,10 @@ Graph build(const Config& resolved) {
     find_model(resolved.text("model")).build(builder, resolved);
     return builder.take();
   }
-  const Extents dims{resolved.integer("batch"), resolved.integer("seq_len"), resolved.integer("dim")};
-  const View x = builder.input("x", dims).as_matrix();
-  builder.mark_output(lower_layout(builder, resolved, layout_of(resolved), x), "y");
+  const LayoutDescriptor& layout = layout_of(resolved);
+  const Extents tokens{resolved.integer("batch"), resolved.integer("seq_len"), resolved.integer("dim")};
+  const View x = builder.input("x", layout.input != nullptr ? layout.input(resolved) : tokens).as_matrix();
+  builder.mark_output(lower_layout(builder, resolved, layout, x), "y");
   return builder.take();
 }
 

@@ -59,18 +59,22 @@ std::vector<PresetRow> flash_crossover(const PresetFigures& figures) {
        "n >> s² = 4096 (for s = 64, linear against quadratic)",
        "the closed form is n > c + 2 s e / (s + e) = 492 at dim 768"}};
   std::vector<std::string> ids;
-  const std::vector<std::int64_t> lengths = {256, 512, 1024, 2048};
+  const std::vector<std::int64_t> lengths = {256, 512, 1024, 2048, 4096};
   for (const std::int64_t tokens : lengths) {
     ids.push_back(unit_id("gau", tokens));
     ids.push_back(unit_id("flash", tokens));
   }
   const std::vector<std::optional<double>> times = figures.medians_s(ids);
+  std::vector<std::optional<double>> ratios;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
+    ratios.push_back(quotient(times[2 * i + 1], times[2 * i]));
     rows.push_back({fmt::format("multiply-adds, FLASH / FLASH-Quad, {} tokens", lengths[i]),
                     figures.macs(ids[2 * i + 1]) / figures.macs(ids[2 * i]), "1", FigureOrigin::kCounted, "", ""});
-    rows.push_back({fmt::format("time, FLASH / FLASH-Quad, {} tokens", lengths[i]),
-                    quotient(times[2 * i + 1], times[2 * i]), "1", FigureOrigin::kMeasured, "", ""});
+    rows.push_back({fmt::format("time, FLASH / FLASH-Quad, {} tokens", lengths[i]), ratios.back(), "1",
+                    FigureOrigin::kMeasured, "", ""});
   }
+  rows.push_back({"length from which FLASH is faster than FLASH-Quad", crossing(lengths, ratios), "tokens",
+                  FigureOrigin::kMeasured, "", "between the lengths above; absent where it is not among them"});
   return rows;
 }
 

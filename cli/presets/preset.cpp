@@ -90,6 +90,22 @@ std::optional<double> quotient(std::optional<double> other, std::optional<double
   return other && base && *base > 0.0 ? std::optional(*other / *base) : std::nullopt;
 }
 
+std::optional<double> crossing(const std::vector<std::int64_t>& sizes,
+                               const std::vector<std::optional<double>>& ratios) {
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
+    if (!ratios[i] || !ratios[i + 1] || *ratios[i] < 1.0) {
+      return std::nullopt;
+    }
+    if (*ratios[i + 1] < 1.0) {
+      const double above = std::log(*ratios[i]);
+      const double share = above / (above - std::log(*ratios[i + 1]));
+      const double low = std::log(static_cast<double>(sizes[i]));
+      return std::exp(low + share * (std::log(static_cast<double>(sizes[i + 1])) - low));
+    }
+  }
+  return std::nullopt;
+}
+
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> kPresets = {group_params_preset(), sandwich_preset(), reallocation_preset(),
                                                kv_cache_preset(),     gau_preset(),      flash_crossover_preset(),

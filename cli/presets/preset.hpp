@@ -48,6 +48,11 @@ class PresetFigures {
 /// other / base where both are there.
 std::optional<double> quotient(std::optional<double> other, std::optional<double> base);
 
+/// Where a ratio that was taken at rising sizes falls below 1: the size between the last two, interpolated in the
+/// logarithms of both; absent where it never does, where it starts below 1, or where a ratio that it needs is missing.
+std::optional<double> crossing(const std::vector<std::int64_t>& sizes,
+                               const std::vector<std::optional<double>>& ratios);
+
 struct Preset {
   std::string name;
   std::string summary;

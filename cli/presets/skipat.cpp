@@ -27,6 +27,8 @@ constexpr Ablation kAblations[] = {
     {"reuse of the attention weights", "reuse=weights", 6.8},
 };
 
+constexpr std::int64_t kSides[] = {5, 7, 10, 14, 20, 28, 40}; ///< of the maps on which phi is timed beside attention
+
 std::string network(const char* settings) {
   return fmt::format("layout=skipat:variant=mha:grid=14x14:dim=192:heads=3:depth=12:skip=3-8:{}:plan=fused", settings);
 }
@@ -49,9 +51,9 @@ std::vector<PresetRow> skipat_phi(const PresetFigures& figures) {
   for (const Ablation& one : kAblations) {
     ids.push_back(network(one.settings));
   }
-  for (const char* side : {"7x7", "14x14", "28x28"}) {
-    ids.push_back(fmt::format("variant=mha:heads=3:grid={}:dim=192:plan=fused", side));
-    ids.push_back(fmt::format("variant=skipat:kernel=5:grid={}:dim=192:plan=fused", side));
+  for (const std::int64_t side : kSides) {
+    ids.push_back(fmt::format("variant=mha:heads=3:grid={0}x{0}:dim=192:plan=fused", side));
+    ids.push_back(fmt::format("variant=skipat:kernel=5:grid={0}x{0}:dim=192:plan=fused", side));
   }
   const std::vector<std::optional<double>> times = figures.medians_s(ids);
   std::vector<PresetRow> rows;
@@ -65,11 +67,17 @@ std::vector<PresetRow> skipat_phi(const PresetFigures& figures) {
   rows.push_back({"tokens from which phi (5x5, expansion 2) has fewer multiply-adds than attention",
                   static_cast<double>(break_even(figures)), "tokens", FigureOrigin::kCounted, "n >> d",
                   "closed form: 2 n > E r², n > 25"});
-  for (std::size_t i = 0; i < 3; ++i) {
+  std::vector<std::int64_t> lengths;
+  std::vector<std::optional<double>> ratios;
+  for (std::size_t i = 0; i < std::size(kSides); ++i) {
     const std::size_t at = 1 + std::size(kAblations) + 2 * i;
-    rows.push_back({fmt::format("time, phi / attention, {} tokens", 49 << (2 * i)), quotient(times[at + 1], times[at]),
-                    "1", FigureOrigin::kMeasured, "", ""});
+    lengths.push_back(kSides[i] * kSides[i]);
+    ratios.push_back(quotient(times[at + 1], times[at]));
+    rows.push_back({fmt::format("time, phi / attention, {} tokens", lengths.back()), ratios.back(), "1",
+                    FigureOrigin::kMeasured, "", ""});
   }
+  rows.push_back({"tokens from which phi is faster than attention", crossing(lengths, ratios), "tokens",
+                  FigureOrigin::kMeasured, "", "between the lengths above; absent where it is not among them"});
   return rows;
 }
 

@@ -52,6 +52,8 @@ struct LayoutDescriptor {
   bool takes_variant = true;
   std::vector<std::pair<std::string, Value>> fallbacks; ///< defaults of its own for shared parameters
   void (*resolve)(Config& config) = nullptr;
+  /// Shape of x where it is not tokens [batch, seq_len, dim].
+  Extents (*input)(const Config& config) = nullptr;
   /// Steps of one block; blocks of most layouts are alike.
   std::vector<LayoutStep> (*steps)(const Config& config, std::int64_t block) = nullptr;
   std::vector<std::string> samples;

@@ -1,7 +1,8 @@
 #pragma once
+#include "operators/layers/cascaded_windows.hpp"
 #include "operators/layers/conv_norm.hpp"
 
-#include <array>
+#include <vector>
 
 namespace attnprof::operators {
 
@@ -10,7 +11,7 @@ namespace attnprof::operators {
 struct CascadeStage {
   std::int64_t batch = 1, side = 1; ///< of the token map
   std::int64_t dim = 0, heads = 0, qk_dim = 16;
-  std::array<std::int64_t, 4> query_kernels{}; ///< of the depthwise convolution on head j's queries
+  std::vector<std::int64_t> query_kernels; ///< of the depthwise convolution on head j's queries
   std::int64_t window = 7;
   bool folded = false; ///< BatchNorm
 };
@@ -18,12 +19,12 @@ struct CascadeStage {
 /// x + dwconv(x), x + ffn(x), x + attention(x), x + dwconv(x), x + ffn(x); x [batch, side, side, dim].
 View cascade_block(GraphBuilder& builder, const CascadeStage& stage, View x);
 
-/// [residual dwconv and FFN], the halving of the map to `dim` channels (1x1, ReLU, depthwise 3x3 with stride 2, ReLU,
-/// squeeze-excite, 1x1), [residual dwconv and FFN].
-View subsample(GraphBuilder& builder, const CascadeStage& stage, std::int64_t dim, View x);
+/// x [batch, height, width, c]: [residual dwconv and FFN], the halving of the map to `dim` channels (1x1, ReLU,
+/// depthwise 3x3 with stride 2, ReLU, squeeze-excite, 1x1), [residual dwconv and FFN].
+View subsample(GraphBuilder& builder, View x, std::int64_t dim, bool folded);
 
-/// Overlapping patches: four 3x3 convolutions of stride 2, ReLU between them; [batch, size, size, 3] -> [batch,
-/// size/16, size/16, dim].
+/// Overlapping patches: four 3x3 convolutions of stride 2, ReLU between them; [batch, height, width, 3] ->
+/// [batch, height/16, width/16, dim].
 View overlapping_patches(GraphBuilder& builder, const View& images, std::int64_t dim, bool folded);
 
 } // namespace attnprof::operators

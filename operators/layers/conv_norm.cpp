@@ -21,6 +21,10 @@ View convolved(GraphBuilder& builder, const std::string& name, const View& x, st
 
 } // namespace
 
+ParamSpec folded_param() {
+  return {"folded", ParamKind::kFlag, "BatchNorm folded into the convolutions", false, 0, 0, {}};
+}
+
 View batch_norm(GraphBuilder& builder, const std::string& name, const View& x) {
   const WeightPrefix prefix(builder, name + ".");
   const View gamma = builder.weight("gamma", {x.dims.back()});

@@ -11,6 +11,9 @@ struct ConvNorm {
   bool folded = false;
 };
 
+/// The parameter "folded".
+ParamSpec folded_param();
+
 /// x [batch, height, width, in] -> [batch, out_height, out_width, out]; padding of kernel / 2. A 1x1 convolution is a
 /// matrix product. A depthwise one keeps its channels.
 View conv_norm(GraphBuilder& builder, const std::string& name, const View& x, std::int64_t out,

@@ -17,14 +17,18 @@ void resolve_token_map(Config& config, const std::string& who) {
   }
 }
 
+void resolve_kernel(Config& config, const std::string& name, std::int64_t fallback) {
+  if (!config.has(name)) {
+    config.set(name, fallback);
+  }
+  if (const std::int64_t kernel = config.integer(name); kernel % 2 == 0 || kernel > 31) {
+    throw Error(ErrorKind::kInvalid, fmt::format("{} {} is not an odd size up to 31", flag_of(name), kernel));
+  }
+}
+
 void resolve_depthwise(Config& config, const std::string& who) {
   resolve_token_map(config, who);
-  if (!config.has("kernel")) {
-    config.set("kernel", std::int64_t{3});
-  }
-  if (const std::int64_t kernel = config.integer("kernel"); kernel % 2 == 0 || kernel > 31) {
-    throw Error(ErrorKind::kInvalid, fmt::format("--kernel {} is not an odd size up to 31", kernel));
-  }
+  resolve_kernel(config, "kernel", 3);
 }
 
 View build_depthwise(GraphBuilder& builder, const Grid& grid, std::int64_t kernel, const View& x) {

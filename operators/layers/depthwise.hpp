@@ -7,6 +7,9 @@ namespace attnprof::operators {
 /// Error(kInvalid) for a seq_len that is no square.
 void resolve_token_map(Config& config, const std::string& who);
 
+/// Fills the side of a convolution's kernel that `name` holds. Throws Error(kInvalid) for an even one.
+void resolve_kernel(Config& config, const std::string& name, std::int64_t fallback);
+
 /// Fills grid (the square root of seq_len where that is whole) and kernel (3). `who` names the workload in errors.
 /// Throws Error(kInvalid) for an even kernel or a seq_len that is no square.
 void resolve_depthwise(Config& config, const std::string& who);

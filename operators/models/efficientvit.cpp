@@ -33,15 +33,19 @@ void build(GraphBuilder& builder, const Config& config) {
   View x =
       overlapping_patches(builder, image_input(builder, batch, config.integer("image_size")), preset.dims[0], folded);
   for (std::size_t i = 0; i < 3; ++i) {
-    CascadeStage stage{batch, x.dims[1], x.dims.back(), preset.heads[i], 16, preset.query_kernels, 7, folded};
     const Part part(builder, fmt::format("stage{}", i));
     if (i > 0) {
       const Part down(builder, "subsample");
-      stage.dim = preset.dims[i - 1];
-      x = subsample(builder, stage, preset.dims[i], x);
-      stage.dim = preset.dims[i];
-      stage.side = x.dims[1];
+      x = subsample(builder, x, preset.dims[i], folded);
     }
+    const CascadeStage stage{batch,
+                             x.dims[1],
+                             preset.dims[i],
+                             preset.heads[i],
+                             16,
+                             {preset.query_kernels.begin(), preset.query_kernels.end()},
+                             7,
+                             folded};
     for (std::int64_t block = 0; block < blocks_of(config, preset.depths[i]); ++block) {
       const Part one(builder, fmt::format("block{}", block));
       x = cascade_block(builder, stage, x);
@@ -65,7 +69,7 @@ std::vector<ModelDescriptor> describe_models_efficientvit() {
     model.source = "Liu et al. 2023, EfficientViT: Memory Efficient Vision Transformer with Cascaded Group Attention, "
                    "table 1; wiring: the released code";
     model.own_params = image_params();
-    model.own_params.push_back({"folded", ParamKind::kFlag, "BatchNorm folded into the convolutions", false, 0, 0, {}});
+    model.own_params.push_back(folded_param());
     model.resolve = resolve;
     model.build = build;
     model.is_miniature = preset.name == "efficientvit_miniature";
