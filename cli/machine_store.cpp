@@ -36,9 +36,13 @@ std::optional<profilers::Machine> cached_machine(Context& context) {
   return machine;
 }
 
-profilers::Machine measure_and_keep(Context& context, double budget_s) {
+profilers::Machine measure_and_keep(Context& context, double budget_s, bool fresh) {
   profilers::Machine machine = context.seams.measure_machine(budget_s);
   if (const auto path = context.seams.machine_path(machine.fingerprint)) {
+    std::vector<std::string> ignored; // what cannot be read is measured anew
+    if (const auto earlier = profilers::load_machine(*path, machine.fingerprint, ignored); earlier && !fresh) {
+      machine = profilers::best_of(std::move(machine), *earlier);
+    }
     try {
       profilers::save_machine(machine, *path);
     } catch (const operators::Error& error) {
@@ -95,13 +99,13 @@ profilers::Machine measured_machine(const Arguments& arguments, Context& context
   }
   context.err << fmt::format("attnprof: measuring the ceilings of this machine once, about {} s\n", kQuickBudgetS)
               << std::flush;
-  return measure_and_keep(context, kQuickBudgetS);
+  return measure_and_keep(context, kQuickBudgetS, false);
 }
 
-profilers::Machine measure_and_cache(Context& context) {
+profilers::Machine measure_and_cache(Context& context, bool fresh) {
   context.err << fmt::format("attnprof: measuring the ceilings of this machine, about {} s\n", kThoroughBudgetS)
               << std::flush;
-  return measure_and_keep(context, kThoroughBudgetS);
+  return measure_and_keep(context, kThoroughBudgetS, fresh);
 }
 
 void write_machine(reports::Files& files, const profilers::Machine& machine, const std::filesystem::path& file) {

@@ -23,8 +23,8 @@ std::optional<profilers::Machine> known_machine(const Arguments& arguments, Cont
 /// The same, but measures and caches them where they are not known (a few seconds, announced on stderr).
 profilers::Machine measured_machine(const Arguments& arguments, Context& context);
 
-/// Measures thoroughly in any case, and caches.
-profilers::Machine measure_and_cache(Context& context);
+/// Measures thoroughly in any case, and caches the best of this and earlier measurements, or with `fresh` this one.
+profilers::Machine measure_and_cache(Context& context, bool fresh);
 
 /// Writes the file that --hw and `report` read.
 void write_machine(reports::Files& files, const profilers::Machine& machine, const std::filesystem::path& file);

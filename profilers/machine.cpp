@@ -94,6 +94,59 @@ bool is_wide(double low, double ceiling) {
   return low > 0 && low < (1 - kWideSpread) * ceiling;
 }
 
+namespace {
+
+constexpr std::string_view kMeasured = "measured";
+
+/// `rate` names the member that is the ceiling.
+template <typename Entry, typename Same>
+void keep_best(std::vector<Entry>& newer, const std::vector<Entry>& earlier, double Entry::*rate, const Same& same) {
+  for (const Entry& old : earlier) {
+    if (old.origin != kMeasured)
+      continue;
+    const auto found = std::find_if(newer.begin(), newer.end(), [&](const Entry& one) { return same(one, old); });
+    if (found == newer.end()) {
+      newer.push_back(old);
+      continue;
+    }
+    (*found).*rate = std::max((*found).*rate, old.*rate);
+    found->low = std::min(found->low, old.low);
+    found->high = std::max(found->high, old.high);
+  }
+}
+
+} // namespace
+
+Machine best_of(Machine newer, const Machine& earlier) {
+  keep_best(newer.compute, earlier.compute, &ComputeCeiling::per_s,
+            [](const ComputeCeiling& a, const ComputeCeiling& b) {
+              return a.origin == b.origin && a.unit == b.unit && a.dtype == b.dtype && a.isa == b.isa &&
+                     a.threads == b.threads;
+            });
+  std::erase_if(newer.absent, [&](const AbsentCeiling& absent) {
+    return std::any_of(newer.compute.begin(), newer.compute.end(), [&](const ComputeCeiling& one) {
+      return one.unit == absent.unit && one.dtype == absent.dtype && one.isa == absent.isa;
+    });
+  });
+  // A bandwidth needs its level, which the newer measurement may have found otherwise.
+  std::vector<BandwidthCeiling> placed;
+  for (const BandwidthCeiling& old : earlier.bandwidth)
+    if (std::any_of(newer.levels.begin(), newer.levels.end(),
+                    [&](const MemoryLevel& level) { return level.level == old.level && level.threads == old.threads; }))
+      placed.push_back(old);
+  keep_best(newer.bandwidth, placed, &BandwidthCeiling::bytes_per_s,
+            [](const BandwidthCeiling& a, const BandwidthCeiling& b) {
+              return a.origin == b.origin && a.level == b.level && a.kind == b.kind && a.threads == b.threads;
+            });
+  for (LaunchOverhead& one : newer.launch_overheads)
+    for (const LaunchOverhead& old : earlier.launch_overheads)
+      if (old.threads == one.threads)
+        one.time_s = std::min(one.time_s, old.time_s);
+  if (std::find(newer.notes.begin(), newer.notes.end(), kBestOfNote) == newer.notes.end())
+    newer.notes.emplace_back(kBestOfNote);
+  return newer;
+}
+
 std::optional<std::string> level_for(const Machine& machine, std::int64_t working_set_bytes, int threads) {
   const int most = machine.environment.cores;
   if (machine.levels.empty() || threads < 1 || threads > most)

@@ -126,6 +126,13 @@ std::optional<double> launch_overhead_s(const Machine& machine, int threads);
 inline constexpr double kWideSpread = 0.3;
 bool is_wide(double low, double ceiling);
 
+/// The newer measurement with the best of both: others on the machine, or on the host of a virtual one, can only lower
+/// a rate, so that the higher of two is nearer to the ceiling. `low` and `high` span both measurements. Levels, curves
+/// and environment are those of the newer one; figures given by the user are left out of the comparison.
+Machine best_of(Machine newer, const Machine& earlier);
+inline constexpr std::string_view kBestOfNote =
+    "ceilings are the best of several measurements; `attnprof machine measure --fresh` forgets the earlier ones";
+
 /// The smallest measured level that holds a working set spread over so many threads (private caches add up, shared
 /// ones do not); absent when no level was measured or for more threads than the machine runs.
 std::optional<std::string> level_for(const Machine& machine, std::int64_t working_set_bytes, int threads);

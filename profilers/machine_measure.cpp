@@ -16,7 +16,12 @@ namespace {
 
 constexpr std::int64_t kGrain = 512; // the kernels' step: 128 floats
 constexpr int kLeastRounds = 5;
-constexpr int kMostRounds = 60;
+constexpr int kMostRounds = 2000;
+// Clean rounds of a case: with fewer than the first, disturbed ones count too; with the second, other cases go on.
+constexpr std::size_t kLeastClean = 5;
+constexpr std::size_t kEnoughRounds = 40;
+// On a busy machine the parts may take this much more of the budget together, until each case has kLeastClean.
+constexpr double kExtraShare = 0.5;
 // The part of its rounds that a ceiling is slower than.
 constexpr double kCeilingQuantile = 0.9;
 constexpr double kFullBudget = 12;
@@ -38,6 +43,22 @@ struct Spread {
 Spread spread_of(const std::vector<double>& rates) {
   return {*quantile(rates, kCeilingQuantile), *quantile(rates, 0.1), *quantile(rates, 1)};
 }
+
+/// Figures of rounds, those of disturbed rounds apart.
+struct Rounds {
+  std::vector<double> clean;
+  std::vector<double> disturbed;
+  void add(double figure, bool was_disturbed) { (was_disturbed ? disturbed : clean).push_back(figure); }
+  [[nodiscard]] bool is_enough() const { return clean.size() >= kEnoughRounds; }
+  /// The clean ones, where there are a few; else all.
+  [[nodiscard]] std::vector<double> usable() const {
+    if (clean.size() >= kLeastClean)
+      return clean;
+    std::vector<double> all = clean;
+    all.insert(all.end(), disturbed.begin(), disturbed.end());
+    return all;
+  }
+};
 
 std::int64_t rounded_to(std::int64_t bytes, std::int64_t grain) {
   return std::max(grain, bytes / grain * grain);
@@ -70,11 +91,19 @@ class Measuring {
   }
 
  private:
-  // Repeats `round` until this part's deadline, and a few times in any case.
-  template <typename Round>
-  void repeat_until(double deadline_s, const Round& round) {
+  // Repeats `round` until each case has had enough or this part's deadline is
+  // over, and a few times in any case. The deadline is put off while a case has
+  // hardly a clean round.
+  template <typename Case, typename Round>
+  void repeat_until(double deadline_s, const std::vector<Case>& cases, const Round& round) {
+    const auto has = [&](std::size_t clean) {
+      return std::all_of(cases.begin(), cases.end(), [&](const Case& one) { return one.rounds.clean.size() >= clean; });
+    };
+    const double extra_s = kExtraShare * budget_s_ / 3; // there are three parts
     for (int i = 0; i < kMostRounds; ++i) {
-      if (i >= kLeastRounds && seconds_between(begin_ns_, clock_.now_ns()) >= deadline_s)
+      const double now_s = seconds_between(begin_ns_, clock_.now_ns());
+      const double until_s = has(kLeastClean) ? deadline_s : deadline_s + extra_s;
+      if (i >= kLeastRounds && (now_s >= until_s || has(kEnoughRounds)))
         return;
       if (const auto hz = runner_.cpu_clock_hz())
         clocks_.push_back(*hz);
@@ -82,8 +111,8 @@ class Measuring {
     }
   }
 
-  // Another order each round: a case that always follows the same one would always find the cores as that one left
-  // them.
+  // Another order each round: a case that always follows the same one would
+  // always find the cores as that one left them.
   template <typename Case, typename Run>
   static void run_shuffled(std::vector<Case>& cases, std::size_t round, const Run& run) {
     std::vector<std::size_t> order(cases.size());
@@ -94,15 +123,18 @@ class Measuring {
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return cases[a].threads < cases[b].threads; });
     for (const std::size_t i : order)
-      run(cases[i]);
+      if (!cases[i].rounds.is_enough())
+        run(cases[i]);
   }
 
   struct ComputeCase {
     std::size_t probe = 0;
     int threads = 1;
     std::int64_t iterations = 1;
-    std::vector<double> once_s;
-    std::vector<double> twice_s;
+    Rounds once_s; ///< pairs: both clean or both not
+    Rounds twice_s;
+    Rounds rounds;   ///< rates
+    double work = 0; ///< of one run
   };
 
   void measure_compute() {
@@ -110,16 +142,19 @@ class Measuring {
     std::vector<ComputeCase> cases;
     for (std::size_t probe = 0; probe < probes.size(); ++probe)
       for (const int threads : thread_counts_)
-        cases.push_back({probe, threads, iterations_for_sample(probe, threads), {}, {}});
-    repeat_until(kComputeShare * budget_s_, [&](std::size_t round) {
+        cases.push_back({probe, threads, iterations_for_sample(probe, threads), {}, {}, {}, 0});
+    for (ComputeCase& one : cases)
+      one.work = probes[one.probe].work_per_iteration * static_cast<double>(one.iterations) * one.threads;
+    repeat_until(kComputeShare * budget_s_, cases, [&](std::size_t round) {
       run_shuffled(cases, round, [&](ComputeCase& one) { sample_compute(one); });
     });
     for (ComputeCase& one : cases)
       add_compute(one, probes[one.probe]);
   }
 
-  // Half a sample, as the double of it is run too. The fastest of three runs: one that was interrupted looks longer
-  // than it is and would leave the samples too short.
+  // Half a sample, as the double of it is run too. The fastest of three runs:
+  // one that was interrupted looks longer than it is and would leave the
+  // samples too short.
   std::int64_t iterations_for_sample(std::size_t probe, int threads) {
     std::int64_t iterations = 16;
     while (iterations < (std::int64_t{1} << 40U)) {
@@ -134,16 +169,24 @@ class Measuring {
   }
 
   void sample_compute(ComputeCase& one) {
-    one.once_s.push_back(runner_.run_compute(one.probe, one.threads, one.iterations));
-    one.twice_s.push_back(runner_.run_compute(one.probe, one.threads, 2 * one.iterations));
+    const double once_s = runner_.run_compute(one.probe, one.threads, one.iterations);
+    const bool once_disturbed = runner_.was_disturbed();
+    const double twice_s = runner_.run_compute(one.probe, one.threads, 2 * one.iterations);
+    const bool twice_disturbed = runner_.was_disturbed();
+    one.rounds.add(one.work / once_s, once_disturbed);
+    one.rounds.add(2 * one.work / twice_s, twice_disturbed);
+    one.once_s.add(once_s, once_disturbed || twice_disturbed);
+    one.twice_s.add(twice_s, once_disturbed || twice_disturbed);
   }
 
-  // On a busy machine few samples are undisturbed. More of them clear a sound probe; one whose loop was removed keeps
-  // its ratio of 1 however often it runs.
+  // On a busy machine few samples are undisturbed. More of them clear a sound
+  // probe; one whose loop was removed keeps its ratio of 1 however often it
+  // runs.
   bool measures_work(ComputeCase& one) {
     constexpr int kExtraSamples = 40;
     for (int extra = 0; extra < kExtraSamples; ++extra) {
-      if (work_doubles_time(one.once_s, one.twice_s).value_or(false))
+      if (work_doubles_time(one.once_s.clean, one.twice_s.clean).value_or(false) ||
+          work_doubles_time(one.once_s.usable(), one.twice_s.usable()).value_or(false))
         return true;
       sample_compute(one);
     }
@@ -152,24 +195,21 @@ class Measuring {
 
   void add_compute(ComputeCase& one, const ProbeRunner::Compute& probe) {
     if (!measures_work(one)) {
-      machine_.absent.push_back({probe.unit, probe.dtype, probe.isa,
-                                 fmt::format("doubling the work on {} threads changed the time from {:.3g} s to {:.3g} "
-                                             "s: the loop does not measure it",
-                                             one.threads, *quantile(one.once_s, 0), *quantile(one.twice_s, 0))});
+      machine_.absent.push_back(
+          {probe.unit, probe.dtype, probe.isa,
+           fmt::format("doubling the work on {} threads changed the time from "
+                       "{:.3g} s to {:.3g} "
+                       "s: the loop does not measure it",
+                       one.threads, *quantile(one.once_s.usable(), 0), *quantile(one.twice_s.usable(), 0))});
       return;
     }
-    std::vector<double> rates;
-    const double work = probe.work_per_iteration * static_cast<double>(one.iterations) * one.threads;
-    for (std::size_t i = 0; i < one.once_s.size(); ++i) {
-      rates.push_back(work / one.once_s[i]);
-      rates.push_back(2 * work / one.twice_s[i]);
-    }
-    const Spread spread = spread_of(rates);
+    const Spread spread = spread_of(one.rounds.usable());
     machine_.compute.push_back(
         {probe.unit, probe.dtype, probe.isa, one.threads, spread.ceiling, spread.low, spread.high, "measured"});
   }
 
-  // Bytes per second of one sample of about sample_s_, a single pass where that takes longer.
+  // Bytes per second of one sample of about sample_s_, a single pass where that
+  // takes longer.
   double traffic_rate(Traffic kind, int threads, std::int64_t bytes_per_thread, double guess_bytes_per_s) {
     const std::int64_t bytes = rounded_to(bytes_per_thread, kGrain * arrays_of(kind));
     const std::int64_t window = window_of(kind, threads, bytes, guess_bytes_per_s);
@@ -180,14 +220,16 @@ class Measuring {
     return pass_bytes * static_cast<double>(repeats) / runner_.run_traffic(kind, threads, bytes, repeats);
   }
 
-  // Far beyond the last-level cache nothing of an earlier pass is left, so that a part of a pass will do.
+  // Far beyond the last-level cache nothing of an earlier pass is left, so that
+  // a part of a pass will do.
   std::int64_t window_of(Traffic kind, int threads, std::int64_t bytes, double guess_bytes_per_s) const {
     constexpr std::int64_t kUnknownCache = std::int64_t{64} << 20U;
     constexpr std::int64_t kLeastWindow = std::int64_t{1} << 20U;
     if (bytes * threads < 2 * last_level_bytes(environment_).value_or(kUnknownCache))
       return bytes;
     const auto wanted = static_cast<std::int64_t>(sample_s_ * guess_bytes_per_s / threads);
-    // At most a quarter, or the windows of two neighbouring samples could meet in the cache.
+    // At most a quarter, or the windows of two neighbouring samples could meet
+    // in the cache.
     return rounded_to(std::clamp(wanted, kLeastWindow, std::max(kLeastWindow, bytes / 4)), kGrain * arrays_of(kind));
   }
 
@@ -197,24 +239,25 @@ class Measuring {
     Traffic kind = Traffic::kRead;
     std::int64_t bytes_per_thread = 0;
     double guess_bytes_per_s = 0;
-    std::vector<double> rates;
+    Rounds rounds;
   };
 
   struct CurveCase {
     int threads = 1;
     std::int64_t bytes_per_thread = 0;
-    std::vector<double> rates;
+    double last_rate = 0;
+    Rounds rounds;
   };
 
   void measure_curves() {
     std::vector<CurveCase> cases;
     for (const int threads : thread_counts_)
       for (const std::int64_t bytes : working_set_ladder(largest_working_set(environment_) / threads))
-        cases.push_back({threads, bytes, {}});
-    repeat_until((kComputeShare + kCurveShare) * budget_s_, [&](std::size_t round) {
+        cases.push_back({threads, bytes, kFirstGuess * threads, {}});
+    repeat_until((kComputeShare + kCurveShare) * budget_s_, cases, [&](std::size_t round) {
       run_shuffled(cases, round, [&](CurveCase& one) {
-        const double guess = one.rates.empty() ? kFirstGuess * one.threads : one.rates.back();
-        one.rates.push_back(traffic_rate(Traffic::kRead, one.threads, one.bytes_per_thread, guess));
+        one.last_rate = traffic_rate(Traffic::kRead, one.threads, one.bytes_per_thread, one.last_rate);
+        one.rounds.add(one.last_rate, runner_.was_disturbed());
       });
     });
     for (const int threads : thread_counts_)
@@ -227,7 +270,7 @@ class Measuring {
     for (const CurveCase& one : cases) {
       if (one.threads != threads)
         continue;
-      const double rate = *quantile(one.rates, kCeilingQuantile);
+      const double rate = *quantile(one.rounds.usable(), kCeilingQuantile);
       of_one_thread.push_back({one.bytes_per_thread, rate});
       curve.points.push_back({one.bytes_per_thread * threads, rate});
     }
@@ -246,8 +289,9 @@ class Measuring {
                        [&](const Target& target) { return target.level == name && target.threads == threads; });
   }
 
-  // A level that the curve does not set apart still has a bandwidth: it is measured inside the size that the system
-  // gives, for DRAM far beyond the last cache.
+  // A level that the curve does not set apart still has a bandwidth: it is
+  // measured inside the size that the system gives, for DRAM far beyond the
+  // last cache.
   void add_levels_of_the_system(int threads, std::int64_t top_bytes, double guess_bytes_per_s) {
     const auto shares = cache_shares(environment_, threads);
     std::int64_t largest = 0;
@@ -262,7 +306,8 @@ class Measuring {
     if (top_bytes >= 2 * largest)
       add_level("DRAM", threads, {top_bytes / 2, top_bytes, guess_bytes_per_s}, top_bytes, "system");
     else
-      machine_.notes.push_back(fmt::format("DRAM was not measured on {} threads: the {} bytes that may be used are not "
+      machine_.notes.push_back(fmt::format("DRAM was not measured on {} threads: the {} bytes that "
+                                           "may be used are not "
                                            "twice the last-level cache",
                                            threads, top_bytes * threads));
   }
@@ -298,14 +343,15 @@ class Measuring {
     std::stable_sort(targets_.begin(), targets_.end(), [](const Target& a, const Target& b) {
       return std::tuple(a.threads, a.level == "DRAM", a.level) < std::tuple(b.threads, b.level == "DRAM", b.level);
     });
-    repeat_until(budget_s_, [&](std::size_t round) {
+    repeat_until(budget_s_, targets_, [&](std::size_t round) {
       run_shuffled(targets_, round, [&](Target& target) {
-        target.rates.push_back(
-            traffic_rate(target.kind, target.threads, target.bytes_per_thread, target.guess_bytes_per_s));
+        const double rate =
+            traffic_rate(target.kind, target.threads, target.bytes_per_thread, target.guess_bytes_per_s);
+        target.rounds.add(rate, runner_.was_disturbed());
       });
     });
     for (const Target& target : targets_) {
-      const Spread spread = spread_of(target.rates);
+      const Spread spread = spread_of(target.rounds.usable());
       const std::int64_t bytes = rounded_to(target.bytes_per_thread, kGrain * arrays_of(target.kind));
       machine_.bandwidth.push_back({target.level, std::string(name_of(target.kind)), target.threads, spread.ceiling,
                                     spread.low, spread.high, bytes * target.threads, "measured"});

@@ -28,7 +28,8 @@ struct Candidate {
   const char* architecture_level;
 };
 
-// Asking for a table executes nothing of its instruction set: the tables are constants.
+// Asking for a table executes nothing of its instruction set: the tables are
+// constants.
 std::vector<Candidate> candidates() {
   std::vector<Candidate> all{{&baseline::probe_table(), true, "the baseline"}};
 #ifdef ATTNPROF_HAS_X86_ISAS
@@ -49,7 +50,8 @@ bool has_feature(const char* feature) {
   return false;
 }
 
-// Arrays of one pass inside a thread's memory, set apart by a few lines so that they do not share cache sets.
+// Arrays of one pass inside a thread's memory, set apart by a few lines so that
+// they do not share cache sets.
 constexpr std::size_t kArrayGapFloats = 5 * 16;
 constexpr std::int64_t kSlackBytes = 4096;
 
@@ -134,10 +136,18 @@ ThreadTeam& SystemProbeRunner::team_of(int threads) {
   return *team;
 }
 
+double SystemProbeRunner::timed(ThreadTeam& team, const std::function<void(int)>& prepare,
+                                const std::function<void(int)>& run) {
+  const double time_s = team.run(prepare, run);
+  was_disturbed_ = team.was_disturbed();
+  return time_s;
+}
+
 double SystemProbeRunner::run_compute(std::size_t probe, int threads, std::int64_t iterations) {
   const auto run = compute_[probe].probe->run;
   // A short run first: cores take a while to power up wide vector units.
-  return team_of(threads).run([&](int) { run(iterations / 16 + 1); }, [&](int) { run(iterations); });
+  return timed(
+      team_of(threads), [&](int) { run(iterations / 16 + 1); }, [&](int) { run(iterations); });
 }
 
 bool SystemProbeRunner::offers(Traffic kind) const {
@@ -161,7 +171,8 @@ void SystemProbeRunner::provide_memory(ThreadTeam& team, std::int64_t bytes_per_
     }
   if (std::find(fresh.begin(), fresh.end(), true) == fresh.end())
     return;
-  // First touch by the thread that will use it: the pages then lie on its own memory node.
+  // First touch by the thread that will use it: the pages then lie on its own
+  // memory node.
   team.run(
       [&](int thread) {
         if (fresh[static_cast<std::size_t>(thread)])
@@ -177,8 +188,10 @@ double SystemProbeRunner::run_traffic(Traffic kind, int threads, std::int64_t by
   const auto run = [&](int thread, std::int64_t times) {
     pass(probes, kind, arrays_in(memory_[static_cast<std::size_t>(thread)], kind, 0, bytes_per_thread), times);
   };
-  // At least one pass brings the set into its level; more of them let a core that has just been woken speed up.
-  return team.run([&](int thread) { run(thread, 1 + repeats / 4); }, [&](int thread) { run(thread, repeats); });
+  // At least one pass brings the set into its level; more of them let a core
+  // that has just been woken speed up.
+  return timed(
+      team, [&](int thread) { run(thread, 1 + repeats / 4); }, [&](int thread) { run(thread, repeats); });
 }
 
 double SystemProbeRunner::run_stream(Traffic kind, int threads, std::int64_t bytes_per_thread,
@@ -189,11 +202,12 @@ double SystemProbeRunner::run_stream(Traffic kind, int threads, std::int64_t byt
   const std::int64_t windows = std::max<std::int64_t>(1, bytes_per_thread / window_bytes);
   const std::int64_t offset = stream_bytes_ / window_bytes % windows * window_bytes;
   stream_bytes_ += window_bytes;
-  return team.run([](int) {},
-                  [&](int thread) {
-                    const MappedBuffer& memory = memory_[static_cast<std::size_t>(thread)];
-                    pass(probes, kind, arrays_in(memory, kind, offset, window_bytes), 1);
-                  });
+  return timed(
+      team, [](int) {},
+      [&](int thread) {
+        const MappedBuffer& memory = memory_[static_cast<std::size_t>(thread)];
+        pass(probes, kind, arrays_in(memory, kind, offset, window_bytes), 1);
+      });
 }
 
 std::optional<double> SystemProbeRunner::cpu_clock_hz() {

@@ -6,8 +6,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <thread>
 
 namespace attnprof::profilers {
@@ -24,6 +26,7 @@ struct ThreadTeam::Shared {
   std::atomic<int> ready = 0;
   std::vector<std::int64_t> begin_ns;
   std::vector<std::int64_t> end_ns;
+  std::vector<char> disturbed; ///< one a thread; not bits, which threads would share
   std::atomic<bool> all_pinned = true;
   std::vector<std::thread> threads;
 
@@ -43,6 +46,14 @@ bool pin_to(int cpu) {
   return pinned;
 }
 
+/// Context switches so far; absent where the system does not tell.
+std::optional<std::int64_t> switches_of_this_thread() {
+  rusage usage{};
+  if (::getrusage(RUSAGE_THREAD, &usage) != 0)
+    return std::nullopt;
+  return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
 } // namespace
 
 void ThreadTeam::Shared::run_one(int thread) {
@@ -50,14 +61,16 @@ void ThreadTeam::Shared::run_one(int thread) {
   SteadyClock clock;
   (*prepare)(thread);
   ready.fetch_add(1);
-  // Spinning starts all threads within nanoseconds; giving way keeps it from hanging where threads outnumber
-  // processors.
+  // Spinning starts all threads within nanoseconds; giving way keeps it from
+  // hanging where threads outnumber processors.
   for (int spins = 0; ready.load() < static_cast<int>(threads.size()); ++spins)
     if (spins > 10'000)
       std::this_thread::yield();
+  const auto switches = switches_of_this_thread();
   begin_ns[index] = clock.now_ns();
   (*timed)(thread);
   end_ns[index] = clock.now_ns();
+  disturbed[index] = switches != switches_of_this_thread() ? 1 : 0;
 }
 
 void ThreadTeam::Shared::work(int thread, int cpu) {
@@ -82,6 +95,7 @@ void ThreadTeam::Shared::work(int thread, int cpu) {
 ThreadTeam::ThreadTeam(const std::vector<int>& cpus) : shared_(std::make_unique<Shared>()) {
   shared_->begin_ns.resize(cpus.size());
   shared_->end_ns.resize(cpus.size());
+  shared_->disturbed.resize(cpus.size());
   // Under the lock: no thread may look at the vector of threads while it grows.
   const std::lock_guard lock(shared_->mutex);
   for (std::size_t i = 0; i < cpus.size(); ++i)
@@ -105,6 +119,10 @@ int ThreadTeam::size() const {
 
 bool ThreadTeam::pinned() const {
   return shared_->all_pinned;
+}
+
+bool ThreadTeam::was_disturbed() const {
+  return std::any_of(shared_->disturbed.begin(), shared_->disturbed.end(), [](char one) { return one != 0; });
 }
 
 double ThreadTeam::run(const std::function<void(int)>& prepare, const std::function<void(int)>& timed) {

@@ -156,13 +156,17 @@ int machine(const Arguments& arguments, Context& context) {
                 fmt::format("'{}' is nothing that `attnprof machine` does{}; it takes show or measure",
                             fmt::join(words, " "), near.empty() ? "" : fmt::format(", did you mean '{}'?", near)));
   }
+  if (arguments.given("--fresh") && action != "measure") {
+    throw Error(ErrorKind::kUsage, "--fresh measures again: use `attnprof machine measure --fresh`");
+  }
   const std::optional<std::string> file = arguments.text("--output");
   if (file) {
     // A path that cannot be written is worth knowing before ten seconds of measuring.
     static_cast<void>(context.seams.files->open_lines(*file, context.seams.files->read(*file).value_or("").size()));
   }
-  const std::optional<Machine> found =
-      action == "measure" ? std::optional(measure_and_cache(context)) : known_machine(arguments, context);
+  const std::optional<Machine> found = action == "measure"
+                                           ? std::optional(measure_and_cache(context, arguments.given("--fresh")))
+                                           : known_machine(arguments, context);
   if (!found) {
     return kExitOk; // known_machine has said how to get them
   }
@@ -190,6 +194,7 @@ Command machine_command() {
   out.positional = "show or measure";
   out.options = {{"--output", "-o", "FILE", "write them as JSON", OptionGroup::kOutput},
                  {"--json", "", "", "print them as JSON", OptionGroup::kOutput},
+                 {"--fresh", "", "", "forget earlier measurements, of which the best is kept", OptionGroup::kOutput},
                  hardware_option()};
   out.examples = {"machine measure", "machine show --hw h100-sxm"};
   out.run = machine;

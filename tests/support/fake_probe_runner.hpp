@@ -1,4 +1,5 @@
-// A machine made of numbers: caches with capacities and rates, arithmetic with peaks, and a clock that follows them.
+// A machine made of numbers: caches with capacities and rates, arithmetic with
+// peaks, and a clock that follows them.
 #pragma once
 
 #include "profilers/machine_measure.hpp"
@@ -58,6 +59,7 @@ class FakeProbeRunner final : public profilers::ProbeRunner {
     ++streams;
     return spend(static_cast<double>(window_bytes) / rate(kind, threads, bytes_per_thread));
   }
+  bool was_disturbed() const override { return disturbed_; }
   std::optional<double> cpu_clock_hz() override { return 3e9; }
   double run_empty_launches(int threads, int launches) override { return spend(1e-6 * threads * launches) / launches; }
 
@@ -66,6 +68,8 @@ class FakeProbeRunner final : public profilers::ProbeRunner {
   std::vector<profilers::AbsentCeiling> absent;
   bool non_temporal = true;
   std::function<double()> slowdown = [] { return 1.0; };
+  /// Whether the run that begins is disturbed; asked before slowdown.
+  std::function<bool()> disturbance = [] { return false; };
   bool grain_held = true;
   std::int64_t largest_bytes = 0;
   int streams = 0;
@@ -80,12 +84,14 @@ class FakeProbeRunner final : public profilers::ProbeRunner {
     return kind == profilers::Traffic::kWrite ? one / 2 : one;
   }
   double spend(double seconds) {
+    disturbed_ = disturbance();
     const double spent = seconds * slowdown();
     clock_.advance_s(spent);
     return spent;
   }
 
   FakeClock& clock_;
+  bool disturbed_ = false;
 };
 
 } // namespace attnprof::tests

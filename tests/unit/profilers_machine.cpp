@@ -132,6 +132,49 @@ TEST_CASE("what others do to the machine lowers no ceiling") {
   CHECK(ceiling.high >= ceiling.per_s);
 }
 
+TEST_CASE("of two measurements the best rates are kept, and their spread is that of both") {
+  Bench slow;
+  slow.runner.slowdown = [] { return 2.0; };
+  const Machine first = slow.measure();
+  Bench quick;
+  Machine second = quick.measure();
+  second.compute.erase(second.compute.begin());
+  second.absent.push_back({first.compute[0].unit, first.compute[0].dtype, first.compute[0].isa, "it was busy"});
+  const Machine best = best_of(second, first);
+  const auto fma = *compute_ceiling(best, "f32", "fma", 2);
+  CHECK(fma.per_s == Catch::Approx(200e9).epsilon(0.01));
+  CHECK(fma.low == Catch::Approx(100e9).epsilon(0.01));
+  CHECK(best.compute.size() == first.compute.size()); // what one of them could not measure comes from the other
+  CHECK(best.absent.empty());
+  CHECK(bandwidth_ceiling(best, "L2", 1, "read")->per_s == Catch::Approx(100e9).epsilon(0.01));
+  CHECK(*launch_overhead_s(best, 2) == Catch::Approx(2e-6));
+  // The other way about the result is the same, and a second time changes nothing.
+  const Machine other = best_of(first, second);
+  CHECK(bandwidth_ceiling(other, "DRAM", 2)->per_s == bandwidth_ceiling(best, "DRAM", 2)->per_s);
+  CHECK(best_of(best, first).notes == best.notes);
+  CHECK(best_of(best, first).bandwidth == best.bandwidth);
+}
+
+TEST_CASE("rounds that the system disturbed are left out, so that they do not widen a ceiling") {
+  Bench bench;
+  std::mt19937 random(5);
+  bool disturbed = false;
+  bench.runner.disturbance = [&] { return disturbed = random() % 4 != 0; };
+  bench.runner.slowdown = [&] { return disturbed ? 2 + static_cast<double>(random() % 100) / 10 : 1.0; };
+  const Machine machine = bench.measure();
+  for (const auto& ceiling : {*compute_ceiling(machine, "f32", "fma", 2), *bandwidth_ceiling(machine, "L2", 2)}) {
+    CHECK(ceiling.low > 0.98 * ceiling.per_s);
+    CHECK(ceiling.high < 1.02 * ceiling.per_s);
+  }
+  CHECK(compute_ceiling(machine, "f32", "fma", 2)->per_s == Catch::Approx(200e9).epsilon(0.02));
+  CHECK(bench.clock.elapsed_s() < 1.6 * 12);
+  // Where every round is disturbed there is nothing better, and the spread shows it.
+  bench.runner.disturbance = [&] { return disturbed = true; };
+  const Machine busy = bench.measure(4);
+  const auto ceiling = *bandwidth_ceiling(busy, "DRAM", 1);
+  CHECK(ceiling.low < 0.8 * ceiling.per_s);
+}
+
 TEST_CASE("a peak probe whose loop was removed is absent, not infinite (BUG-109)") {
   Bench bench;
   bench.runner.peaks[1].optimised_away = true;
