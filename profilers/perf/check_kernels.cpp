@@ -92,11 +92,29 @@ void add_line_fills(std::vector<CheckKernel>& out, std::int64_t line_bytes) {
     for (std::int64_t at = 0; at < kFlushedBytes; at += line_bytes)
       static_cast<void>(first[at]);
   };
-  out.push_back({CounterQuantity::kLlcMisses, "line fills of a read of 64 MiB that no cache holds",
-                 static_cast<double>(kFlushedBytes / line_bytes), flush, read_lines});
+  for (const CounterQuantity quantity :
+       {CounterQuantity::kL1Misses, CounterQuantity::kL2Misses, CounterQuantity::kLlcMisses})
+    out.push_back({quantity, "line fills of a read of 64 MiB that no cache holds",
+                   static_cast<double>(kFlushedBytes / line_bytes), flush, read_lines});
+  out.push_back({CounterQuantity::kDramTraffic, "bytes of a read of 64 MiB that no cache holds",
+                 static_cast<double>(kFlushedBytes), flush, read_lines});
 }
 
 #elif defined(__aarch64__)
+
+#define ATTNPROF_FP_KERNEL(name, instruction)                                                                          \
+  void name() {                                                                                                        \
+    asm volatile("movi v0.2d, #0\n\tmovi v1.2d, #0\n\tmovi v2.2d, #0" : : : "v0", "v1", "v2");                         \
+    for (std::int64_t round = 0; round < kRounds; ++round)                                                             \
+      asm volatile(".rept 512\n\t" instruction "\n\t.endr" : : : "v0", "v1", "v2");                                    \
+  }
+
+ATTNPROF_FP_KERNEL(add_scalar_f32, "fadd s0, s0, s1")
+ATTNPROF_FP_KERNEL(add_scalar_f64, "fadd d0, d0, d1")
+ATTNPROF_FP_KERNEL(fma_128_f32, "fmla v0.4s, v1.4s, v2.4s")
+ATTNPROF_FP_KERNEL(fma_128_f64, "fmla v0.2d, v1.2d, v2.2d")
+
+#undef ATTNPROF_FP_KERNEL
 
 void rotate_chain() {
   std::uint64_t value = 1;
@@ -108,6 +126,13 @@ void add_arithmetic(std::vector<CheckKernel>& out) {
   const double operations = static_cast<double>(kRounds) * kUnroll;
   out.push_back({CounterQuantity::kCycles, "cycles of a chain of rotations", operations, {}, rotate_chain});
   out.push_back({CounterQuantity::kInstructions, "instructions of a chain of rotations", operations, {}, rotate_chain});
+  const auto fp = [&](const char* what, double flops_each, void (*run)()) {
+    out.push_back({CounterQuantity::kFpOps, std::string("FLOPs of ") + what, operations * flops_each, {}, run});
+  };
+  fp("scalar additions in f32", 1, add_scalar_f32);
+  fp("scalar additions in f64", 1, add_scalar_f64);
+  fp("128-bit fused multiply-adds in f32", 8, fma_128_f32);
+  fp("128-bit fused multiply-adds in f64", 4, fma_128_f64);
 }
 
 void add_line_fills(std::vector<CheckKernel>& /*out*/, std::int64_t /*line_bytes*/) {}

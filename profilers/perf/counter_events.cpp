@@ -1,6 +1,10 @@
 #include "profilers/perf/counter_events.hpp"
 
+#include "profilers/perf/memory_controllers.hpp"
+
+#include <algorithm>
 #include <linux/perf_event.h>
+#include <vector>
 
 namespace attnprof::profilers {
 namespace {
@@ -11,6 +15,7 @@ constexpr double kMostCyclesPerNs = 10;
 constexpr double kMostInstructionsPerNs = 160;
 constexpr double kMostFpPerNs = 10'000;
 constexpr double kMostMissesPerNs = 100;
+constexpr double kMostLinesPerNs = 100;  // of one controller
 constexpr double kMostSoftwarePerNs = 2; // the task clock counts nanoseconds
 
 struct NamedEvent {
@@ -29,14 +34,51 @@ constexpr std::array kIntelFp{
     NamedEvent{"FP_ARITH_INST_RETIRED:512B_PACKED_DOUBLE", 8},
 };
 constexpr std::array kAmdFp{NamedEvent{"RETIRED_SSE_AVX_FLOPS:ANY", 1}};
+std::array<NamedEvent, 2> arm_fp(int vector_bits) {
+  return {NamedEvent{"FP_FIXED_OPS_SPEC", 1}, NamedEvent{"FP_SCALE_OPS_SPEC", std::max(1.0, vector_bits / 128.0)}};
+}
+
+/// Events that are counted together, the best first.
+using Names = std::vector<const char*>;
 
 // Of AMD's cores the fills from memory; the generic event of the kernel counts misses of the second level there.
-constexpr std::array kLlcMissNames{
-    "LONGEST_LAT_CACHE:MISS",
-    "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_NEAR:DRAM_IO_FAR",
-    "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:MEM_IO_LCL:MEM_IO_RMT",
-    "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_DRAM:LS_MABRESP_RMT_DRAM",
-};
+const std::vector<Names>& llc_miss_names() {
+  static const std::vector<Names> kNames{
+      {"LONGEST_LAT_CACHE:MISS"},
+      {"ANY_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_NEAR:DRAM_IO_FAR"},
+      {"ANY_DATA_CACHE_FILLS_FROM_SYSTEM:MEM_IO_LCL:MEM_IO_RMT"},
+      {"DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_DRAM:LS_MABRESP_RMT_DRAM"},
+  };
+  return kNames;
+}
+
+// Lines that come into the first level, whoever asked for them.
+const std::vector<Names>& l1_miss_names() {
+  static const std::vector<Names> kNames{
+      {"L1D:REPLACEMENT"},
+      {"ANY_DATA_CACHE_FILLS_FROM_SYSTEM:LCL_L2:LOCAL_CCX:NEAR_CACHE_NEAR_FAR:DRAM_IO_NEAR:FAR_CACHE_NEAR_FAR:DRAM_IO_"
+       "FAR:"
+       "ALT_MEM_NEAR_FAR"},
+      {"ANY_DATA_CACHE_FILLS_FROM_SYSTEM:LCL_L2:INT_CACHE:EXT_CACHE_LCL:MEM_IO_LCL:EXT_CACHE_RMT:MEM_IO_RMT"},
+      {"L1D_CACHE_REFILL"},
+  };
+  return kNames;
+}
+
+// The same for the second level; AMD counts loads and prefetches apart.
+const std::vector<Names>& l2_miss_names() {
+  static const std::vector<Names> kNames{
+      {"L2_LINES_IN:ALL"},
+      {"CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C",
+       "L2_PREFETCH_HIT_L3:L2_STREAM:L2_NEXT_LINE:L2_UP_DOWN:L2_BURST:L2_STRIDE:L1_STREAM:L1_STRIDE:L1_REGION",
+       "L2_PREFETCH_MISS_L3:L2_STREAM:L2_NEXT_LINE:L2_UP_DOWN:L2_BURST:L2_STRIDE:L1_STREAM:L1_STRIDE:L1_REGION"},
+      {"CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C", "L2_PREFETCH_HIT_L3:L2_HW_PREFETCHER:L1_HW_PREFETCHER",
+       "L2_PREFETCH_MISS_L3:L2_HW_PREFETCHER:L1_HW_PREFETCHER"},
+      {"CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C", "L2_PREFETCH_HIT_L3:ANY", "L2_PREFETCH_MISS_L3:ANY"},
+      {"L2D_CACHE_REFILL"},
+  };
+  return kNames;
+}
 
 CounterEvent generic(CounterQuantity quantity, std::string name, std::uint32_t type, std::uint64_t config,
                      double most_per_ns) {
@@ -55,16 +97,34 @@ void add_named(std::vector<CounterChoice>& out, const std::array<NamedEvent, N>&
     out.push_back(std::move(choice));
 }
 
-std::vector<CounterChoice> miss_choices(PerfSystem& system) {
+/// Choices of which the processor knows every event.
+std::vector<CounterChoice> known_choices(CounterQuantity quantity, const std::vector<Names>& lists,
+                                         PerfSystem& system) {
   std::vector<CounterChoice> out;
-  for (const char* name : kLlcMissNames)
-    if (const auto encoded = system.encode(name))
-      out.push_back({{{CounterQuantity::kLlcMisses, encoded->full_name, encoded->code, 1, kMostMissesPerNs, true}}});
-  constexpr std::uint64_t kLastLevelReadMisses =
-      PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_OP_READ << 8U | PERF_COUNT_HW_CACHE_RESULT_MISS << 16U;
-  out.push_back({{generic(CounterQuantity::kLlcMisses, "LLC-load-misses", PERF_TYPE_HW_CACHE, kLastLevelReadMisses,
-                          kMostMissesPerNs)}});
+  for (const Names& names : lists) {
+    CounterChoice choice;
+    for (const char* name : names)
+      if (const auto encoded = system.encode(name))
+        choice.events.push_back({quantity, encoded->full_name, encoded->code, 1, kMostMissesPerNs, true});
+    if (choice.events.size() == names.size())
+      out.push_back(std::move(choice));
+  }
   return out;
+}
+
+/// All controllers together.
+std::vector<CounterChoice> controller_choices(PerfSystem& system) {
+  CounterChoice choice;
+  for (const ControllerEvent& one : system.memory_controllers())
+    choice.events.push_back(
+        {CounterQuantity::kDramTraffic, one.name, one.code, one.bytes, kMostLinesPerNs, false, one.processor});
+  return choice.events.empty() ? std::vector<CounterChoice>() : std::vector{std::move(choice)};
+}
+
+/// Read misses as the kernel names them; `cache` is one of PERF_COUNT_HW_CACHE_.
+CounterChoice generic_misses(CounterQuantity quantity, const char* name, std::uint64_t cache) {
+  constexpr std::uint64_t kReadMisses = PERF_COUNT_HW_CACHE_OP_READ << 8U | PERF_COUNT_HW_CACHE_RESULT_MISS << 16U;
+  return {{generic(quantity, name, PERF_TYPE_HW_CACHE, cache | kReadMisses, kMostMissesPerNs)}};
 }
 
 } // namespace
@@ -73,7 +133,10 @@ std::string_view name_of(CounterQuantity quantity) {
   switch (quantity) {
   case CounterQuantity::kCycles: return "cycles";
   case CounterQuantity::kInstructions: return "instructions";
+  case CounterQuantity::kL1Misses: return "l1_misses";
+  case CounterQuantity::kL2Misses: return "l2_misses";
   case CounterQuantity::kLlcMisses: return "llc_misses";
+  case CounterQuantity::kDramTraffic: return "dram_traffic";
   case CounterQuantity::kFpOps: return "fp_ops";
   case CounterQuantity::kTaskClock: return "task_clock_s";
   case CounterQuantity::kMigrations: return "cpu_migrations";
@@ -95,10 +158,20 @@ std::vector<CounterChoice> hardware_choices(CounterQuantity quantity, PerfSystem
   case CounterQuantity::kInstructions:
     return {
         {{generic(quantity, "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, kMostInstructionsPerNs)}}};
-  case CounterQuantity::kLlcMisses: return miss_choices(system);
+  case CounterQuantity::kL1Misses:
+    out = known_choices(quantity, l1_miss_names(), system);
+    out.push_back(generic_misses(quantity, "L1-dcache-load-misses", PERF_COUNT_HW_CACHE_L1D));
+    return out;
+  case CounterQuantity::kL2Misses: return known_choices(quantity, l2_miss_names(), system);
+  case CounterQuantity::kLlcMisses:
+    out = known_choices(quantity, llc_miss_names(), system);
+    out.push_back(generic_misses(quantity, "LLC-load-misses", PERF_COUNT_HW_CACHE_LL));
+    return out;
+  case CounterQuantity::kDramTraffic: return controller_choices(system);
   case CounterQuantity::kFpOps:
     add_named(out, kIntelFp, system);
     add_named(out, kAmdFp, system);
+    add_named(out, arm_fp(system.scalable_vector_bits()), system);
     return out;
   default: return out;
   }

@@ -23,7 +23,9 @@ auto without_interrupts(const Call& call) {
 } // namespace
 
 int open_event(PerfSystem& system, const CounterEvent& event, int thread, int group) {
-  return without_interrupts([&] { return system.open({event.code, thread, group, event.exclude_kernel}); });
+  return without_interrupts([&] {
+    return system.open({event.code, thread, group, event.exclude_kernel, event.processor});
+  });
 }
 
 std::optional<CounterReading> read_counter(PerfSystem& system, int file, std::string& fault) {
@@ -47,7 +49,8 @@ CounterFiles::CounterFiles(PerfSystem& system, const std::vector<CounterGroup>& 
     std::size_t first_event = 0;
     for (const CounterGroup& group : groups) {
       files_.resize(std::max(files_.size(), first_event + group.size()));
-      if (!open_group(group, thread, first_event))
+      const bool is_of_thread = group.front().processor < 0;
+      if ((is_of_thread || thread == threads.front()) && !open_group(group, thread, first_event))
         return;
       first_event += group.size();
     }

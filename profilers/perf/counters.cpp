@@ -77,6 +77,12 @@ CounterVerdict Counters::find(CounterQuantity quantity) {
   if (const auto refusal = hybrid_refusal(host_))
     return {quantity, kAbsent, refusal->reason, refusal->fix, {}};
   std::vector<CounterChoice> choices = hardware_choices(quantity, *system_);
+  if (choices.empty() && quantity == CounterQuantity::kDramTraffic)
+    return {quantity,
+            kAbsent,
+            "the system lists no counters of memory controllers; dram_bytes is llc_misses times the line",
+            host_.hypervisor.value_or(false) ? "run on bare metal" : "load the kernel's uncore or amd_uncore driver",
+            {}};
   if (choices.empty())
     return {quantity,
             kAbsent,
@@ -181,10 +187,16 @@ std::optional<double> Counters::check_ratio_of(const CounterVerdict& found, cons
 
 void Counters::settle_groups() {
   std::vector<CounterEvent> hardware;
-  for (const CounterVerdict& verdict : verdicts_)
-    if (is_used_in_pass(verdict.quantity))
-      for (const CounterEvent& event : verdict.events)
+  for (const CounterVerdict& verdict : verdicts_) {
+    if (!is_used_in_pass(verdict.quantity))
+      continue;
+    for (const CounterEvent& event : verdict.events) {
+      if (event.processor >= 0)
+        controllers_.push_back({event});
+      else
         (is_software(verdict.quantity) ? software_ : hardware).push_back(event);
+    }
+  }
   // The kernel checks a group against all counters of the processor, even those that a watchdog holds for ever.
   for (std::size_t most = kMostInGroup; most > 0; --most) {
     groups_ = groups_that_fit(*system_, hardware, most);
@@ -240,6 +252,8 @@ CounterPass Counters::measure(const std::function<void()>& body, const std::func
       groups.push_back(groups_[i]);
     if (i == 0 && !software_.empty())
       groups.push_back(software_);
+    if (i == 0)
+      groups.insert(groups.end(), controllers_.begin(), controllers_.end());
     run_pass(groups, body, prepare, runs, clock, pass);
   }
   out.totals = totals_of(pass, runs);
@@ -293,6 +307,13 @@ void Counters::run_pass(const std::vector<CounterGroup>& groups, const std::func
   }
 }
 
+/// What the controllers counted, else the misses of the last cache.
+void Counters::set_dram_bytes(CounterTotals& totals, std::optional<std::int64_t> of_controllers) const {
+  totals.dram_bytes = of_controllers ? of_controllers : bytes_of_misses(totals.llc_misses, host_.line_bytes);
+  if (totals.dram_bytes)
+    totals.dram_source = of_controllers ? "controllers" : "misses";
+}
+
 CounterTotals Counters::totals_of(const Pass& pass, std::int64_t runs) const {
   const auto sum = [&](CounterQuantity quantity) -> std::optional<double> {
     const auto found = pass.parts.find(quantity);
@@ -313,8 +334,10 @@ CounterTotals Counters::totals_of(const Pass& pass, std::int64_t runs) const {
     out.cycles.reset();
     out.instructions.reset();
   } else {
+    out.l1_misses = per_run(sum(CounterQuantity::kL1Misses), runs);
+    out.l2_misses = per_run(sum(CounterQuantity::kL2Misses), runs);
     out.llc_misses = per_run(sum(CounterQuantity::kLlcMisses), runs);
-    out.dram_bytes = bytes_of_misses(out.llc_misses, host_.line_bytes);
+    set_dram_bytes(out, per_run(sum(CounterQuantity::kDramTraffic), runs));
     out.fp_ops = per_run(sum(CounterQuantity::kFpOps), runs);
   }
   out.task_clock_s = mean(CounterQuantity::kTaskClock, 1e-9);
@@ -343,7 +366,11 @@ std::string Counters::origin_of(const Pass& pass, std::int64_t runs, const Count
   add(CounterQuantity::kInstructions, totals.instructions.has_value(), kCountsNothing);
   const bool none = !totals.cycles && !totals.instructions;
   const std::string_view too_few = none ? kCountsNothing : "fewer than one a run";
+  add(CounterQuantity::kL1Misses, totals.l1_misses.has_value(), too_few);
+  add(CounterQuantity::kL2Misses, totals.l2_misses.has_value(), too_few);
   add(CounterQuantity::kLlcMisses, totals.llc_misses.has_value(), too_few);
+  if (totals.dram_source == "controllers") // else what the misses say stands in its place
+    add(CounterQuantity::kDramTraffic, true, {});
   add(CounterQuantity::kFpOps, totals.fp_ops.has_value(), too_few);
   add(CounterQuantity::kTaskClock, totals.task_clock_s.has_value(), "not counted");
   add(CounterQuantity::kMigrations, totals.cpu_migrations.has_value(), "not counted");
@@ -353,8 +380,10 @@ std::string Counters::origin_of(const Pass& pass, std::int64_t runs, const Count
                       pass.passes == 1 ? "" : "es", runs);
     if (totals.counter_coverage.value_or(1.0) < 0.999)
       out += fmt::format(", scaled from {:.0f} % of the time", 100 * *totals.counter_coverage);
-    if (totals.dram_bytes)
+    if (totals.dram_source == "misses")
       out += fmt::format("; dram_bytes is llc_misses x {} B", host_.line_bytes);
+    else if (totals.dram_bytes)
+      out += "; dram_bytes is dram_traffic, of everything on the machine";
   }
   const std::string absent = absent_text(faults);
   return out.empty() || absent.empty() ? out + absent : out + "; " + absent;
@@ -364,7 +393,8 @@ std::string Counters::origin_of(const Pass& pass, std::int64_t runs, const Count
 std::string Counters::absent_text(const std::map<CounterQuantity, std::string>& faults) const {
   std::vector<std::pair<std::string, std::vector<std::string_view>>> reasons;
   for (const CounterVerdict& verdict : verdicts_) {
-    if (!is_used_in_pass(verdict.quantity))
+    // Where memory controllers cannot be read, misses stand in for them; the doctor has the reason.
+    if (!is_used_in_pass(verdict.quantity) || verdict.quantity == CounterQuantity::kDramTraffic)
       continue;
     std::string reason;
     if (const auto fault = faults.find(verdict.quantity); fault != faults.end())

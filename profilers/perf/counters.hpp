@@ -72,6 +72,7 @@ class Counters {
   bool all_run(const std::vector<CounterGroup>& groups);
   void run_pass(const std::vector<CounterGroup>& groups, const std::function<void()>& body,
                 const std::function<void()>& prepare, std::int64_t runs, Clock& clock, Pass& pass);
+  void set_dram_bytes(CounterTotals& totals, std::optional<std::int64_t> of_controllers) const;
   CounterTotals totals_of(const Pass& pass, std::int64_t runs) const;
   std::string origin_of(const Pass& pass, std::int64_t runs, const CounterTotals& totals) const;
   std::string absent_text(const std::map<CounterQuantity, std::string>& faults) const;
@@ -80,8 +81,9 @@ class Counters {
   CounterHost host_;
   std::vector<CheckKernel> kernels_;
   std::vector<CounterVerdict> verdicts_;
-  std::vector<CounterGroup> groups_; ///< of the PMU, one pass each
-  CounterGroup software_;            ///< counted in the first pass
+  std::vector<CounterGroup> groups_;      ///< of the PMU, one pass each
+  CounterGroup software_;                 ///< counted in the first pass
+  std::vector<CounterGroup> controllers_; ///< of the memory, one each: all are counted in the first pass
 };
 
 } // namespace attnprof::profilers

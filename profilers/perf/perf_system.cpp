@@ -1,11 +1,14 @@
 #include "profilers/perf/perf_system.hpp"
 
+#include "profilers/perf/memory_controllers.hpp"
+
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
@@ -26,11 +29,13 @@ int LinuxPerfSystem::open(const OpenRequest& request) {
   event.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
   if (request.group < 0)
     event.disabled = 1; // members follow their leader
-  if (request.exclude_kernel)
-    event.exclude_kernel = 1;
-  event.exclude_hv = 1;
-  const auto file =
-      static_cast<int>(::syscall(SYS_perf_event_open, &event, request.thread, -1, request.group, PERF_FLAG_FD_CLOEXEC));
+  const bool is_thread = request.processor < 0;
+  if (is_thread) { // a memory controller cannot tell who asked
+    event.exclude_kernel = request.exclude_kernel ? 1 : 0;
+    event.exclude_hv = 1;
+  }
+  const auto file = static_cast<int>(::syscall(SYS_perf_event_open, &event, is_thread ? request.thread : -1,
+                                               request.processor, request.group, PERF_FLAG_FD_CLOEXEC));
   return file < 0 ? -errno : file;
 }
 
@@ -61,6 +66,23 @@ std::vector<int> LinuxPerfSystem::threads() {
       out.push_back(id);
   }
   return out;
+}
+
+std::vector<ControllerEvent> PerfSystem::memory_controllers() {
+  return {};
+}
+
+std::vector<ControllerEvent> LinuxPerfSystem::memory_controllers() {
+  return memory_controller_events("/");
+}
+
+int LinuxPerfSystem::scalable_vector_bits() {
+#if defined(__aarch64__) && defined(PR_SVE_GET_VL)
+  const int found = ::prctl(PR_SVE_GET_VL);
+  return found < 0 ? 0 : (found & PR_SVE_VL_LEN_MASK) * 8;
+#else
+  return 0;
+#endif
 }
 
 #ifdef ATTNPROF_WITH_PFM

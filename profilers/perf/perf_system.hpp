@@ -29,7 +29,10 @@ struct OpenRequest {
   int thread = 0;             ///< kernel id; 0: the calling one
   int group = -1;             ///< file of the group's leader; -1: lead a new group, disabled at first
   bool exclude_kernel = true; ///< count user space only, which is what paranoid level 2 allows
+  int processor = -1;         ///< count everything that goes through this one's socket instead of a thread
 };
+
+struct ControllerEvent;
 
 class PerfSystem {
  public:
@@ -47,6 +50,10 @@ class PerfSystem {
   /// By its libpfm4 name, for the processor at hand; absent where the name is unknown there or libpfm4 was not built
   /// in.
   virtual std::optional<EncodedEvent> encode(const std::string& name) = 0;
+  /// Length of Arm's scalable vectors; 0 where the processor has none.
+  virtual int scalable_vector_bits() { return 0; }
+  /// Counters of the memory controllers; empty where the system lists none.
+  virtual std::vector<ControllerEvent> memory_controllers();
 };
 
 /// Linux. One object a process.
@@ -59,6 +66,8 @@ class LinuxPerfSystem final : public PerfSystem {
   void close(int file) override;
   std::vector<int> threads() override;
   std::optional<EncodedEvent> encode(const std::string& name) override;
+  int scalable_vector_bits() override;
+  std::vector<ControllerEvent> memory_controllers() override;
 
  private:
   std::optional<bool> names_ready_; ///< libpfm4 looks for the processor once

@@ -1,6 +1,7 @@
 // A kernel and a PMU that answer what the test tells them to.
 #pragma once
 
+#include "profilers/perf/memory_controllers.hpp"
 #include "profilers/perf/perf_system.hpp"
 
 #include <algorithm>
@@ -30,12 +31,15 @@ class FakePerf final : public profilers::PerfSystem {
   std::map<Key, double> factor;                      ///< a counter that counts wrongly
   std::map<Key, std::uint64_t> absurd;               ///< the value of every second reading
   std::vector<int> tasks{10, 11, 12};
+  int vector_bits = 0;
+  std::vector<profilers::ControllerEvent> controllers;
   std::function<void()> on_start; ///< called when a group starts
 
   /// What the running threads do: `count` of an event in `time_ns` on one of them.
   void advance(int thread, const std::map<Key, double>& counts, double time_ns) {
     for (auto& [id, file] : files_) {
-      const bool is_on = files_.at(file.leader).enabled && (file.thread == thread || file.thread == 0);
+      const bool sees = file.thread == thread || file.thread == 0 || file.processor >= 0;
+      const bool is_on = files_.at(file.leader).enabled && sees;
       if (!is_on)
         continue;
       const auto found = counts.find(file.key);
@@ -67,7 +71,7 @@ class FakePerf final : public profilers::PerfSystem {
         std::count_if(files_.begin(), files_.end(), [&](const auto& entry) { return entry.second.leader == leader; });
     if (key.first != 1 && static_cast<std::size_t>(members) >= most_in_group) // software events need no counter
       return -EINVAL;
-    files_[id] = {key, request.thread, leader, false, 0, 0, 0, 0};
+    files_[id] = {key, request.thread, request.processor, leader, false, 0, 0, 0, 0};
     most_open = std::max(most_open, files_.size());
     return id;
   }
@@ -100,6 +104,8 @@ class FakePerf final : public profilers::PerfSystem {
   }
   void close(int id) override { files_.erase(id); }
   std::vector<int> threads() override { return tasks; }
+  int scalable_vector_bits() override { return vector_bits; }
+  std::vector<profilers::ControllerEvent> memory_controllers() override { return controllers; }
   std::optional<profilers::EncodedEvent> encode(const std::string& name) override {
     const auto found = names.find(name);
     if (found == names.end())
@@ -111,6 +117,7 @@ class FakePerf final : public profilers::PerfSystem {
   struct File {
     Key key;
     int thread = 0;
+    int processor = -1;
     int leader = 0;
     bool enabled = false;
     double value = 0;

@@ -18,6 +18,8 @@ namespace {
 const FakePerf::Key kCyclesKey{0, 0};
 const FakePerf::Key kInstructionsKey{0, 1};
 const FakePerf::Key kMissesKey{4, 0x412e};
+const FakePerf::Key kL1Key{4, 0x151};
+const FakePerf::Key kL2Key{4, 0x1ff1};
 const FakePerf::Key kScalarKey{4, 0x2c7};
 const FakePerf::Key kVectorKey{4, 0x20c7};
 const FakePerf::Key kTaskClockKey{1, 1};
@@ -38,6 +40,8 @@ struct Bench {
     perf->names["FP_ARITH_INST_RETIRED:SCALAR_SINGLE"] = {4, 0x2c7, 0, 0};
     perf->names["FP_ARITH_INST_RETIRED:256B_PACKED_SINGLE"] = {4, 0x20c7, 0, 0};
     perf->names["LONGEST_LAT_CACHE:MISS"] = {4, 0x412e, 0, 0};
+    perf->names["L1D:REPLACEMENT"] = {4, 0x151, 0, 0};
+    perf->names["L2_LINES_IN:ALL"] = {4, 0x1ff1, 0, 0};
   }
   CheckKernel kernel(CounterQuantity quantity, const std::string& what, double expected, FakePerf::Key key,
                      double count) {
@@ -48,6 +52,8 @@ struct Bench {
             host,
             {kernel(CounterQuantity::kCycles, "cycles of a chain", 1e6, kCyclesKey, 1.01e6),
              kernel(CounterQuantity::kInstructions, "instructions of a chain", 1e6, kInstructionsKey, 1.002e6),
+             kernel(CounterQuantity::kL1Misses, "line fills of a read", 1e5, kL1Key, 1e5),
+             kernel(CounterQuantity::kL2Misses, "line fills of a read", 1e5, kL2Key, 1.02e5),
              kernel(CounterQuantity::kLlcMisses, "line fills of a read", 1e5, kMissesKey, 0.98e5),
              kernel(CounterQuantity::kFpOps, "FLOPs of scalars", 1e6, kScalarKey, 1e6),
              kernel(CounterQuantity::kFpOps, "FLOPs of vectors", 8e6, kVectorKey, 1e6)}};
@@ -59,6 +65,8 @@ struct Bench {
       perf->advance(thread,
                     {{kCyclesKey, 2e6},
                      {kInstructionsKey, 3e6},
+                     {kL1Key, 900},
+                     {kL2Key, 400},
                      {kMissesKey, 100},
                      {kScalarKey, 1000},
                      {kVectorKey, 5000},
@@ -92,15 +100,18 @@ TEST_CASE("counters: where a PMU answers, every figure of one run is filled, all
   INFO(pass.origin);
   CHECK(pass.totals.cycles == 6'000'000);
   CHECK(pass.totals.instructions == 9'000'000);
+  CHECK(pass.totals.l1_misses == 2700);
+  CHECK(pass.totals.l2_misses == 1200);
   CHECK(pass.totals.llc_misses == 300);
   CHECK(pass.totals.dram_bytes == 300 * 64);
   CHECK(pass.totals.fp_ops == 3 * (1000 + 8 * 5000));
   CHECK(*pass.totals.task_clock_s == Catch::Approx(3e-3));
   CHECK(pass.totals.cpu_migrations == 0.0);
   CHECK(pass.totals.counter_coverage == 1.0);
-  CHECK(pass.totals.counter_passes == 2); // five events, four counters (BUG-132)
+  CHECK(pass.totals.counter_passes == 2); // seven events, four counters (BUG-132)
   CHECK(*pass.totals.counter_time_s == Catch::Approx(1e-3).epsilon(0.01));
-  CHECK(pass.origin.starts_with("counter: cycles, instructions, llc_misses (fake::LONGEST_LAT_CACHE:MISS)"));
+  CHECK(pass.origin.starts_with("counter: cycles, instructions, l1_misses (fake::L1D:REPLACEMENT), l2_misses "
+                                "(fake::L2_LINES_IN:ALL), llc_misses (fake::LONGEST_LAT_CACHE:MISS)"));
   CHECK(mentions(pass.origin, "fake::FP_ARITH_INST_RETIRED:256B_PACKED_SINGLE")); // BUG-126: what was asked for
   CHECK(mentions(pass.origin, "dram_bytes is llc_misses x 64 B"));
   CHECK_FALSE(mentions(pass.origin, "unavailable"));
@@ -138,7 +149,7 @@ TEST_CASE("counters: each refusal is a reason of its own, with what to do (BUG-1
     CHECK(bench.runs == 0); // nothing to count: nothing is run
     CHECK_FALSE(pass.totals.cycles);
     CHECK_FALSE(pass.totals.counter_time_s);
-    CHECK(pass.origin.starts_with("unavailable: cycles, instructions, llc_misses, fp_ops"));
+    CHECK(pass.origin.starts_with("unavailable: cycles, instructions, l1_misses, l2_misses, llc_misses, fp_ops"));
     CHECK(pass.origin == bench.counters().summary());
     reasons.insert(pass.origin);
     return pass.origin;
@@ -159,9 +170,9 @@ TEST_CASE("counters: each refusal is a reason of its own, with what to do (BUG-1
 
 TEST_CASE("counters: without a PMU the kernel's own counters still count") {
   Bench bench;
-  for (const FakePerf::Key& key : {kCyclesKey, kInstructionsKey, kMissesKey, kScalarKey, kVectorKey})
+  for (const FakePerf::Key& key : {kCyclesKey, kInstructionsKey, kL1Key, kL2Key, kMissesKey, kScalarKey, kVectorKey})
     bench.perf->refused[key] = ENOENT;
-  bench.perf->refused[{3, 0x10002}] = ENOENT;
+  bench.perf->refused[{3, 0x10000}] = bench.perf->refused[{3, 0x10002}] = ENOENT;
   Counters counters = bench.counters();
   CHECK_FALSE(counters.has_pmu());
   const CounterPass pass = bench.measure(counters);
@@ -169,7 +180,8 @@ TEST_CASE("counters: without a PMU the kernel's own counters still count") {
   CHECK_FALSE(pass.totals.cycles);
   CHECK_FALSE(pass.totals.llc_misses);
   CHECK(pass.origin.starts_with("counter: task_clock_s, cpu_migrations by perf_event_open"));
-  CHECK(mentions(pass.origin, "unavailable: cycles, instructions, llc_misses, fp_ops: perf_event_open"));
+  CHECK(mentions(pass.origin,
+                 "unavailable: cycles, instructions, l1_misses, l2_misses, llc_misses, fp_ops: perf_event_open"));
 }
 
 TEST_CASE("counters: an event that the processor lacks is named, the others count") {
@@ -181,6 +193,107 @@ TEST_CASE("counters: an event that the processor lacks is named, the others coun
   CHECK_FALSE(pass.totals.fp_ops);
   CHECK(mentions(pass.origin, "fp_ops: unknown event"));
   CHECK(mentions(pass.origin, "llc_misses: perf_event_open"));
+}
+
+TEST_CASE("counters: AMD's second level is the sum of its loads and prefetches, or nothing") {
+  Bench bench;
+  bench.perf->names.erase("L2_LINES_IN:ALL");
+  const FakePerf::Key hits{4, 0x171};
+  const FakePerf::Key misses{4, 0x172};
+  bench.perf->names["CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C"] = {4, 0x1ff1, 0, 0};
+  bench.perf->names["L2_PREFETCH_HIT_L3:ANY"] = {4, 0x171, 0, 0};
+  Counters partly = bench.counters();
+  CHECK(mentions(of(partly.survey(), CounterQuantity::kL2Misses).reason, "unknown event"));
+  bench.perf->names["L2_PREFETCH_MISS_L3:ANY"] = {4, 0x172, 0, 0};
+  Counters counters = bench.counters(); // the loop of known work only moves the first of the three
+  CHECK(of(counters.survey(), CounterQuantity::kL2Misses).verdict == ProbeVerdict::kOk);
+  const CounterPass pass = counters.measure(
+      [&] {
+        bench.clock.advance_s(1e-3);
+        bench.perf->advance(10, {{kCyclesKey, 1e6}, {kInstructionsKey, 1e6}, {kL2Key, 5}, {hits, 60}, {misses, 700}},
+                            1e6);
+      },
+      nullptr, {}, bench.clock);
+  CHECK(pass.totals.l2_misses == 765);
+}
+
+TEST_CASE("counters: memory controllers are counted once for the machine, and take the place of misses") {
+  Bench bench;
+  const FakePerf::Key reads{20, 0x304};
+  const FakePerf::Key writes{20, 0xc04};
+  bench.perf->controllers = {{"uncore_imc_0/cas_count_read", {20, 0x304, 0, 0}, 0, 64},
+                             {"uncore_imc_0/cas_count_write", {20, 0xc04, 0, 0}, 0, 64}};
+  const CheckKernel known{CounterQuantity::kDramTraffic, "bytes of a read", 64e5, {}, [&] {
+                            bench.perf->advance(0, {{reads, 1e5}}, 1e6);
+                          }};
+  Counters counters(bench.perf, bench.host,
+                    {known, bench.kernel(CounterQuantity::kCycles, "cycles of a chain", 1e6, kCyclesKey, 1e6),
+                     bench.kernel(CounterQuantity::kInstructions, "instructions", 1e6, kInstructionsKey, 1e6),
+                     bench.kernel(CounterQuantity::kLlcMisses, "line fills", 1e5, kMissesKey, 1e5)});
+  const auto body = [&] {
+    bench.clock.advance_s(1e-3);
+    bench.perf->advance(10, {{kCyclesKey, 1e6}, {kInstructionsKey, 1e6}, {kMissesKey, 50}, {reads, 100}, {writes, 30}},
+                        1e6);
+  };
+  const CounterPass pass = counters.measure(body, nullptr, {}, bench.clock);
+  CHECK(pass.totals.dram_bytes == 130 * 64); // not once for each of three threads
+  CHECK(pass.totals.dram_source == "controllers");
+  CHECK(mentions(pass.origin, "dram_traffic (uncore_imc_0/cas_count_read + uncore_imc_0/cas_count_write)"));
+  CHECK(mentions(pass.origin, "of everything on the machine"));
+  bench.perf->refused[reads] = EACCES; // they need more rights than counters of a thread
+  Counters refused(bench.perf, bench.host,
+                   {known, bench.kernel(CounterQuantity::kCycles, "cycles of a chain", 1e6, kCyclesKey, 1e6),
+                    bench.kernel(CounterQuantity::kInstructions, "instructions", 1e6, kInstructionsKey, 1e6),
+                    bench.kernel(CounterQuantity::kLlcMisses, "line fills", 1e5, kMissesKey, 1e5)});
+  CHECK(of(refused.survey(), CounterQuantity::kDramTraffic).verdict == ProbeVerdict::kAbsent);
+  const CounterPass misses = refused.measure(body, nullptr, {}, bench.clock);
+  CHECK(misses.totals.dram_bytes == 50 * 64);
+  CHECK(misses.totals.dram_source == "misses");
+}
+
+TEST_CASE("counters: memory controllers are found by what the kernel lists") {
+  FakeSystem system;
+  const std::string intel = "sys/bus/event_source/devices/uncore_imc_1/";
+  system.write(intel + "type", "21");
+  system.write(intel + "cpumask", "0,28");
+  system.write(intel + "format/event", "config:0-7");
+  system.write(intel + "format/umask", "config:8-15");
+  system.write(intel + "events/cas_count_read", "event=0x04,umask=0x03");
+  system.write(intel + "events/cas_count_read.scale", "6.103515625e-5");
+  system.write(intel + "events/cas_count_read.unit", "MiB");
+  system.write(intel + "events/clockticks", "event=0x00");
+  system.write("sys/bus/event_source/devices/uncore_imc_free_running_0/type", "30");
+  const auto listed = memory_controller_events(system.root());
+  REQUIRE(listed.size() == 2); // one a socket
+  CHECK(listed[0].code == EventCode{21, 0x304, 0, 0});
+  CHECK(listed[0].bytes == Catch::Approx(64));
+  CHECK(listed[1].processor == 28);
+  CHECK(listed[0].name == "uncore_imc_1/cas_count_read");
+
+  FakeSystem amd;
+  const std::string umc = "sys/bus/event_source/devices/amd_umc_0/";
+  amd.write(umc + "type", "12");
+  amd.write(umc + "cpumask", "0");
+  amd.write(umc + "format/event", "config:0-7");
+  CHECK(memory_controller_events(amd.root()).empty()); // the mask has no place
+  amd.write(umc + "format/rdwrmask", "config:8-9");
+  const auto both = memory_controller_events(amd.root());
+  REQUIRE(both.size() == 2);
+  CHECK(both[0].code == EventCode{12, 0x10a, 0, 0});
+  CHECK(both[1].code == EventCode{12, 0x20a, 0, 0});
+  CHECK(memory_controller_events("/nowhere").empty());
+  CHECK_FALSE(placed_event(amd.root() / umc, "event=nonsense"));
+}
+
+TEST_CASE("counters: Arm's scalable vectors count by 128 bits") {
+  Bench bench;
+  bench.perf->names = {{"FP_FIXED_OPS_SPEC", {4, 0x80c1, 0, 0}}, {"FP_SCALE_OPS_SPEC", {4, 0x80c0, 0, 0}}};
+  bench.perf->vector_bits = 256;
+  const auto choices = hardware_choices(CounterQuantity::kFpOps, *bench.perf);
+  REQUIRE(choices.size() == 1);
+  REQUIRE(choices[0].events.size() == 2);
+  CHECK(choices[0].events[0].weight == 1);
+  CHECK(choices[0].events[1].weight == 2);
 }
 
 TEST_CASE("counters: signals are waited out, short and failed reads are not believed") {
