@@ -32,8 +32,6 @@ constexpr double kLeastLaunchShare = 0.2;
 constexpr double kMostLaunchShare = 0.5;
 /// Share of the time that is left after the samples for counting.
 constexpr double kCountingShare = 0.25;
-/// Of a counter pass where only the kernel counts: less than a processor's counters are worth.
-constexpr double kSoftwareCountingS = 0.01;
 /// A launch pass runs everything at least twice.
 constexpr double kLaunchPassRuns = 2;
 /// A first run that takes this share of the timeout is all the warm-up that there is time for.
@@ -106,11 +104,11 @@ std::string implementations_of(const Record& record) {
   return fmt::format("{}", fmt::join(names, "; "));
 }
 
+} // namespace
+
 std::string device_of(const operators::Config& config) {
   return config.has("device") ? config.text("device") : std::string("cpu");
 }
-
-} // namespace
 
 CostedCase cost_case(const PlannedCase& planned) {
   if (!planned.rejection.empty()) {
@@ -141,6 +139,13 @@ CaseRunner::CaseRunner(Seams& seams, MeasuringRequest measuring, const profilers
     : seams_(seams), measuring_(std::move(measuring)), machine_(machine) {
   if (measuring_.counters == CounterUse::kOff) {
     counter_origin_ = "off: --counters off";
+  } else if (measuring_.counters == CounterUse::kValgrind) {
+    if (!seams_.simulate) {
+      throw Error(ErrorKind::kUnavailable,
+                  "--counters valgrind: the program valgrind is not on the search path; install the package valgrind, "
+                  "or use --counters auto");
+    }
+    counter_origin_ = "unavailable: nothing was simulated";
   } else {
     counter_origin_ = seams_.counters ? seams_.counters().summary() : "unavailable: this program has none";
   }
@@ -190,6 +195,7 @@ void CaseRunner::make_ready(PreparedCase& prepared) {
     throw Error(ErrorKind::kUnsupported, *reason);
   }
   check_memory(executor, prepared.launches, options);
+  add_modelled_traffic(record, prepared.launches, environment, measuring_.cache_policy);
   if (is_too_long(record)) {
     return;
   }
@@ -375,32 +381,16 @@ void CaseRunner::explain(PreparedCase& prepared, double most_s) {
   time_launches(prepared, most_s - counting_s);
   if (counting_s > 0) {
     count(prepared, counting_s);
+  } else if (measuring_.counters == CounterUse::kValgrind && device_of(record.config) == "cpu") {
+    simulate(prepared);
   }
+  add_model(prepared);
+  add_energy(prepared);
   record.kernel_impl = implementations_of(record);
   if (machine_ != nullptr) {
     record.machine_fingerprint = machine_->fingerprint;
     reports::derive(record, *machine_);
   }
-}
-
-bool CaseRunner::counts(const Record& record) const {
-  return measuring_.counters != CounterUse::kOff && seams_.counters && record.measured &&
-         device_of(record.config) == "cpu" && !seams_.interrupt->requested;
-}
-
-/// After everything that is timed: open counters cost time, and the switch between groups of them more (BUG-133).
-void CaseRunner::count(PreparedCase& prepared, double most_s) {
-  profilers::Counters& counters = seams_.counters();
-  profilers::CounterPassOptions options;
-  options.most_s = most_s;
-  if (!counters.has_pmu()) {
-    options.min_time_s = kSoftwareCountingS;
-  }
-  const std::function<void()> prepare =
-      prepared.cache.is_cold() ? std::function<void()>([&] { prepared.cache.prepare(); }) : nullptr;
-  profilers::CounterPass pass = counters.measure([&] { prepared.program->run(); }, prepare, options, *seams_.clock);
-  prepared.record.measured->counters = pass.totals;
-  prepared.record.counter_origin = std::move(pass.origin);
 }
 
 void CaseRunner::time_launches(PreparedCase& prepared, double most_s) {
@@ -418,6 +408,13 @@ void CaseRunner::time_launches(PreparedCase& prepared, double most_s) {
       prepared.cache, seams_.interrupt->requested);
   for (std::size_t i = 0; i < timings.size(); ++i) {
     record.launches[i].time_median_s = timings[i].below_resolution ? std::nullopt : timings[i].time_median_s;
+  }
+  const auto short_ones = std::count_if(timings.begin(), timings.end(), [](const profilers::LaunchTiming& timing) {
+    return timing.below_resolution && timing.time_median_s;
+  });
+  if (short_ones > 0) {
+    record.warnings.push_back(fmt::format(
+        "{} of {} launches take less than 20 steps of the timer, so they have no time", short_ones, timings.size()));
   }
 }
 

@@ -22,6 +22,13 @@ struct CostedCase {
 /// Throws Error(kInvalid | kOverflow).
 CostedCase cost_case(const PlannedCase& planned);
 
+/// The device that a case asks for.
+std::string device_of(const operators::Config& config);
+
+/// Fills the bytes by level of each launch by the cache model: for the CPU, where the system lists caches.
+void add_modelled_traffic(profilers::Record& record, const operators::Graph& launches,
+                          const profilers::Environment& environment, profilers::CachePolicy policy);
+
 /// The record of a case that never got as far as counting.
 profilers::Record rejected_record(const PlannedCase& planned, profilers::Status status, std::string reason);
 
@@ -37,7 +44,8 @@ struct PreparedCase {
 /// Measures cases one after the other. Whatever goes wrong with a case ends in its record.
 class CaseRunner {
  public:
-  /// Throws Error(kUnavailable) where counters are required and the processor's cannot be read (exit 7).
+  /// Throws Error(kUnavailable) where counters are required and the processor's cannot be read, or valgrind is wanted
+  /// and not there (exit 7).
   CaseRunner(Seams& seams, MeasuringRequest measuring, const profilers::Machine* machine);
   ~CaseRunner();
 
@@ -62,6 +70,9 @@ class CaseRunner {
   void time_case(PreparedCase& prepared, double timeout_s);
   void time_launches(PreparedCase& prepared, double most_s);
   void count(PreparedCase& prepared, double most_s);
+  void simulate(PreparedCase& prepared);
+  void add_model(PreparedCase& prepared) const;
+  void add_energy(PreparedCase& prepared);
   bool counts(const profilers::Record& record) const;
   operators::Executor& executor_for(const std::string& device);
 

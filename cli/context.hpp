@@ -5,14 +5,17 @@
 #include "cli/interrupt.hpp"
 #include "operators/exec/executor.hpp"
 #include "profilers/clock.hpp"
+#include "profilers/energy.hpp"
 #include "profilers/environment.hpp"
 #include "profilers/host_probe.hpp"
 #include "profilers/perf/counters.hpp"
 #include "profilers/probes.hpp"
+#include "profilers/simulate/simulator.hpp"
 #include "reports/files.hpp"
 #include "reports/result_set.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <iosfwd>
@@ -42,6 +45,11 @@ struct Seams {
   reports::PlotRunner plot;
   /// Runs this program again in a process of its own.
   std::function<ChildResult(const std::vector<std::string>& args, double timeout_s)> run_self;
+  std::shared_ptr<profilers::EnergyMeter> energy; ///< null: nothing reads energy
+  /// One warm run of a case under valgrind, within `timeout_s`. Empty: there is no valgrind.
+  std::function<profilers::Simulation(const std::string& case_id, std::uint64_t seed,
+                                      const profilers::SimulatedCaches& caches, double timeout_s)>
+      simulate;
   std::shared_ptr<Interrupt> interrupt;
   bool err_is_terminal = false;
   std::size_t terminal_columns = 100;

@@ -65,7 +65,7 @@ std::vector<OptionSpec> measuring_options() {
           option(kGroup, "--max-noise", "", "RATIO", "stop at this (2%)"),
           option(kGroup, "--timeout", "", "TIME", "most per case (5)"),
           option(kGroup, "--cache", "", "POLICY", "warm|cold|cold-weights|cold-kv"),
-          option(kGroup, "--counters", "", "USE", "auto|off|required"),
+          option(kGroup, "--counters", "", "USE", "auto|off|required|valgrind"),
           option(kGroup, "--seed", "", "N", "of inputs and order (1)")};
 }
 
@@ -128,6 +128,7 @@ bool chooses_workload(const PlanRequest& request) {
 std::string_view name_of(CounterUse use) {
   switch (use) {
   case CounterUse::kAuto: return "auto";
+  case CounterUse::kValgrind: return "valgrind";
   case CounterUse::kOff: return "off";
   case CounterUse::kRequired: return "required";
   }
@@ -137,12 +138,13 @@ std::string_view name_of(CounterUse use) {
 namespace {
 
 CounterUse counter_use(const std::string& text) {
-  for (const CounterUse use : {CounterUse::kAuto, CounterUse::kOff, CounterUse::kRequired}) {
+  for (const CounterUse use : {CounterUse::kAuto, CounterUse::kOff, CounterUse::kRequired, CounterUse::kValgrind}) {
     if (name_of(use) == text) {
       return use;
     }
   }
-  throw Error(ErrorKind::kUsage, fmt::format("--counters '{}' is not valid: choose one of auto, off, required", text));
+  throw Error(ErrorKind::kUsage,
+              fmt::format("--counters '{}' is not valid: choose one of auto, off, required, valgrind", text));
 }
 
 } // namespace

@@ -36,6 +36,7 @@ bool chooses_workload(const PlanRequest& request);
 /// Whether counters of the processor and the kernel are read in a pass of their own.
 enum class CounterUse {
   kAuto,     ///< where they work
+  kValgrind, ///< none; instructions and misses come from a simulated processor
   kOff,      ///< never; nothing is opened (BUG-131)
   kRequired, ///< without the processor's, nothing is measured at all (BUG-121)
 };

@@ -3,11 +3,14 @@
 #include "operators/core/error.hpp"
 #include "profilers/machine_file.hpp"
 #include "profilers/machine_measure.hpp"
+#include "profilers/system_files.hpp"
 #include "profilers/system_probe_runner.hpp"
 
 #include <ctime>
+#include <filesystem>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sstream>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -33,6 +36,88 @@ std::shared_ptr<profilers::Counters> counters_of(const profilers::Environment& e
   const profilers::CounterHost host = profilers::read_counter_host("/", environment);
   return std::make_shared<profilers::Counters>(std::make_shared<profilers::LinuxPerfSystem>(), host,
                                                profilers::check_kernels(host.line_bytes));
+}
+
+/// Absent from this process's search path: empty.
+std::filesystem::path program_path(const std::string& name) {
+  std::istringstream folders(profilers::environment_variable("PATH").value_or("/usr/bin:/bin"));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (::access((folder + "/" + name).c_str(), X_OK) == 0) {
+      return folder + "/" + name;
+    }
+  }
+  return {};
+}
+
+/// A new folder for the files of one simulation; it goes with the object.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "attnprof-valgrind-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) {
+      throw Error(ErrorKind::kIo,
+                  fmt::format("cannot create a folder like {}: set TMPDIR to one that can be written", pattern));
+    }
+    path_ = pattern;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+profilers::Simulation read_simulation(const std::filesystem::path& out_file, std::int64_t line_bytes) {
+  profilers::Simulation out;
+  for (std::size_t launch = 1;; ++launch) {
+    const auto text = profilers::read_text(fmt::format("{}.{}", out_file.string(), launch));
+    if (!text) {
+      break;
+    }
+    const auto counts = profilers::parse_callgrind(*text, line_bytes);
+    if (!counts) {
+      out.fault = fmt::format("launch {} has no counts in the output of valgrind", launch - 1);
+      return out;
+    }
+    out.launches.push_back(*counts);
+  }
+  if (out.launches.empty()) {
+    out.fault = "it saw no launch; was this program stripped of its symbols?";
+  }
+  return out;
+}
+
+profilers::Simulation simulate(const std::filesystem::path& valgrind, const std::string& case_id, std::uint64_t seed,
+                               const profilers::SimulatedCaches& caches, double timeout_s, const Interrupt& interrupt) {
+  const ScratchFolder folder;
+  const std::filesystem::path out_file = folder.path() / "launch";
+  std::vector<std::string> args = profilers::valgrind_arguments(caches, out_file.string());
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) {
+    return {{}, "this program cannot find its own file: " + error.message()};
+  }
+  for (const std::string& arg :
+       {self.string(), std::string("run"), case_id, std::string("--replay=1"), fmt::format("--seed={}", seed)}) {
+    args.push_back(arg);
+  }
+  const ChildResult child = run_child(valgrind, args, timeout_s, interrupt);
+  if (child.timed_out) {
+    return {
+        {},
+        fmt::format("the simulated run was stopped after {:.0f} s; raise --timeout or use smaller sizes", timeout_s)};
+  }
+  if (child.exit_code != 0) {
+    return {{},
+            fmt::format("the simulated run ended with exit code {}; `valgrind attnprof run {} --replay=1` says why",
+                        child.exit_code, case_id)};
+  }
+  return read_simulation(out_file, caches.last.line_bytes);
 }
 
 std::size_t terminal_columns() {
@@ -64,11 +149,18 @@ Seams system_seams() {
       made = counters_of(environment());
     return *made;
   };
+  out.energy = std::make_shared<profilers::EnergyMeter>("/", out.environment().hypervisor);
   out.plot = reports::gnuplot_runner();
   out.interrupt = std::make_shared<Interrupt>();
   out.run_self = [interrupt = out.interrupt](const std::vector<std::string>& args, double timeout_s) {
     return run_child("/proc/self/exe", args, timeout_s, *interrupt);
   };
+  if (const std::filesystem::path valgrind = program_path("valgrind"); !valgrind.empty()) {
+    out.simulate = [valgrind, interrupt = out.interrupt](const std::string& case_id, std::uint64_t seed,
+                                                         const profilers::SimulatedCaches& caches, double timeout_s) {
+      return simulate(valgrind, case_id, seed, caches, timeout_s, *interrupt);
+    };
+  }
   out.err_is_terminal = ::isatty(STDERR_FILENO) != 0 && profilers::environment_variable("TERM") != "dumb";
   out.terminal_columns = terminal_columns();
   return out;

@@ -1,5 +1,6 @@
 #include "profilers/probes.hpp"
 
+#include "profilers/energy.hpp"
 #include "profilers/perf/counter_refusal.hpp"
 #include "profilers/system_files.hpp"
 #include "profilers/system_probe_runner.hpp"
@@ -108,6 +109,32 @@ Probe probe_cuda(const CudaTrial& trial) {
     return {name, kAbsent, fmt::format("cuInit failed with CUDA error {}", error),
             "check that driver library and kernel module are of one version (nvidia-smi)"};
   return {name, kOk, fmt::format("{} device{} visible", trial.devices, trial.devices == 1 ? "" : "s"), ""};
+}
+
+Probe probe_cupti_activity(bool has_library, const Probe& cuda) {
+  const std::string name = "CUPTI activity";
+  if (!has_library)
+    return {name, kAbsent, "libcupti was not found; GPU times come from events around whole launches",
+            "install the CUDA toolkit's CUPTI and put it on LD_LIBRARY_PATH"};
+  if (cuda.verdict != kOk)
+    return {name, kAbsent, "libcupti is there, but no GPU can be used", cuda.fix};
+  return {name, kOk, "library found; kernel times need no privilege, in containers neither", ""};
+}
+
+std::vector<Probe> probe_gpu(const GpuFacts& facts) {
+  const Probe cuda = probe_cuda(facts.cuda);
+  return {cuda, probe_cupti_activity(facts.cupti_library, cuda),
+          probe_cupti(facts.cupti_library, cuda, facts.counters_for_administrators)};
+}
+
+Probe probe_energy(const std::filesystem::path& root, const Environment& environment) {
+  const EnergyMeter meter(root, environment.hypervisor);
+  if (!meter.fault().empty())
+    return {"energy", kAbsent, meter.fault(), meter.fix()};
+  const bool dram =
+      std::any_of(meter.zones().begin(), meter.zones().end(), [](const EnergyZone& zone) { return zone.is_dram; });
+  return {"energy", kOk,
+          fmt::format("{} powercap zones; memory {}", meter.zones().size(), dram ? "too" : "is not told"), ""};
 }
 
 Probe probe_cupti(bool has_library, const Probe& cuda, bool admin_only) {
@@ -232,8 +259,8 @@ std::vector<Probe> run_probes(const Environment& environment, const DoctorHost& 
   const auto paranoid = read_integer(host.root / "proc/sys/kernel/perf_event_paranoid");
   const auto source = read_text(host.root / "sys/devices/system/clocksource/clocksource0/current_clocksource");
   const bool cupti = std::any_of(kCuptiNames.begin(), kCuptiNames.end(), host.has_library);
-  const Probe cuda = probe_cuda(host.try_cuda());
-  return {
+  const std::vector<Probe> gpu = probe_gpu({host.try_cuda(), cupti, gpu_counters_for_administrators(host.root)});
+  std::vector<Probe> out = {
       probe_build(environment),
       probe_isa(environment),
       probe_threads(environment, host.variable),
@@ -246,11 +273,12 @@ std::vector<Probe> run_probes(const Environment& environment, const DoctorHost& 
       probe_steal(probe.read().steal_s, uptime_s(host.root), environment),
       probe_huge_pages(environment),
       probe_counters(host.try_counter(), paranoid, environment),
-      cuda,
-      probe_cupti(cupti, cuda, gpu_counters_for_administrators(host.root)),
+      probe_energy(host.root, environment),
       probe_program(host, "gnuplot", "SVG figures (roofline.svg, throughput.svg)"),
-      probe_program(host, "valgrind", "instruction counts under callgrind where there is no PMU"),
+      probe_program(host, "valgrind", "instructions and cache misses without a PMU (--counters valgrind)"),
   };
+  out.insert(out.end() - 2, gpu.begin(), gpu.end());
+  return out;
 }
 
 } // namespace attnprof::profilers

@@ -65,8 +65,19 @@ std::vector<Probe> run_probes(const Environment& environment, const DoctorHost& 
 Probe probe_counters(const CounterTrial& trial, std::optional<std::int64_t> paranoid_level,
                      const Environment& environment);
 Probe probe_cuda(const CudaTrial& trial);
-/// `admin_only`: the driver gives GPU counters to administrators only.
+/// Times of kernels as the GPU takes them: CUPTI's activity records.
+Probe probe_cupti_activity(bool has_library, const Probe& cuda);
+/// Counters of kernels: CUPTI's range profiler. `admin_only`: the driver gives them to administrators only.
 Probe probe_cupti(bool has_library, const Probe& cuda, bool admin_only);
+/// What can be said of a GPU from outside a plugin: the one place that decides on its rows.
+struct GpuFacts {
+  CudaTrial cuda;
+  bool cupti_library = false;
+  bool counters_for_administrators = false;
+};
+std::vector<Probe> probe_gpu(const GpuFacts& facts);
+/// Energy totals of the packages below `root`.
+Probe probe_energy(const std::filesystem::path& root, const Environment& environment);
 Probe probe_governor(const Environment& environment);
 Probe probe_turbo(const Environment& environment);
 Probe probe_smt(const Environment& environment);

@@ -1,6 +1,7 @@
 #pragma once
 #include "operators/core/cost.hpp"
 #include "operators/core/param.hpp"
+#include "profilers/level_traffic.hpp"
 #include "profilers/session.hpp"
 
 #include <optional>
@@ -27,6 +28,8 @@ struct LaunchRecord {
   operators::LaunchCost cost;
   std::string kernel_impl;             ///< empty where nothing ran
   std::optional<double> time_median_s; ///< from the per-launch pass, never from the timed pass of the case
+  LevelTraffic traffic = {};           ///< by the cache model
+  SimulatedCounts simulated = {};      ///< by a simulated processor, where one was asked for
 };
 
 /// How a launch or a case stands to the machine's roofs; filled by reports/derive, absent where a roof is unknown.
@@ -40,6 +43,7 @@ struct RoofVerdict {
   std::optional<double> bound_margin; ///< time bound of the deciding roof over that of the next
   std::string roof_level;             ///< L1, L2, L3, DRAM: whose bandwidth is the memory roof
   std::string roof_traffic;           ///< read, write, copy ...: the kind of traffic that reached it
+  std::string implausible;            ///< why the figure cannot be right, with the likely cause; empty where it can
 };
 
 /// The record of one case: config, counted work, measurement and verdicts. Everything the reports show comes from it
@@ -63,6 +67,7 @@ struct Record {
   int threads = 0;
   std::string processors;     ///< "1,3,0": those that the threads were bound to; empty where they were free
   std::string counter_origin; ///< what the counter columns are, or why they are empty
+  std::string energy_origin;  ///< what the energy columns are, or why they are empty
   std::string machine_fingerprint;
 };
 

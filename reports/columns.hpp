@@ -14,6 +14,10 @@ std::vector<CaseColumn> roof_columns();
 std::vector<CaseColumn> closing_columns();
 std::vector<KernelColumn> launch_columns();
 
+/// Sum over the launches of what the cache model says; absent where a launch lacks it.
+std::optional<std::int64_t> modelled(const profilers::Record& record,
+                                     std::optional<std::int64_t> profilers::LevelTraffic::*member);
+
 inline Cell cell(const std::string& text) {
   return text.empty() ? Cell() : Cell(text);
 }
@@ -31,6 +35,9 @@ std::optional<double> ratio(std::optional<double> a, std::optional<double> b);
 inline std::optional<double> real(operators::Count count) {
   return static_cast<double>(count.value());
 }
+
+/// Executed over useful multiply-adds: 1 where nothing is masked or padded; absent where there are none.
+std::optional<double> waste_of(const operators::Work& work);
 
 /// What a case processes in one run: images where it has a grid, else tokens; absent where batch or seq_len are
 /// unknown.

@@ -57,6 +57,72 @@ CaseColumn total(std::string name, std::string unit, Origin origin, std::string 
 
 } // namespace
 
+std::optional<std::int64_t> modelled(const Record& record,
+                                     std::optional<std::int64_t> profilers::LevelTraffic::*member) {
+  std::optional<std::int64_t> sum;
+  for (const profilers::LaunchRecord& launch : record.launches) {
+    const std::optional<std::int64_t>& part = launch.traffic.*member;
+    if (!part) {
+      return {};
+    }
+    sum = sum.value_or(0) + *part;
+  }
+  return sum;
+}
+
+std::optional<double> waste_of(const operators::Work& work) {
+  return ratio(real(work.macs), real(work.useful_macs));
+}
+
+namespace {
+
+CaseColumn modelled_column(std::string name, std::string definition,
+                           std::optional<std::int64_t> profilers::LevelTraffic::*member) {
+  return {{std::move(name), "B", Group::kTotals, Type::kInteger, Origin::kModel, std::move(definition),
+           "sum over launches"},
+          [member](const Record& r) { return cell(modelled(r, member)); }};
+}
+
+CaseColumn totals_ratio(std::string name, std::string definition, std::string formula,
+                        std::function<std::optional<double>(const Record&)> get) {
+  return {
+      {std::move(name), "1", Group::kTotals, Type::kReal, Origin::kDerived, std::move(definition), std::move(formula)},
+      [get](const Record& r) { return r.totals ? cell(get(r)) : Cell(); }};
+}
+
+/// From what must move to what moves through each level, and from useful work to executed work.
+std::vector<CaseColumn> ladder_columns() {
+  using profilers::LevelTraffic;
+  const auto compulsory = [](const Record& r) { return real(r.totals->compulsory_bytes); };
+  return {
+      modelled_column("modelled_l2_bytes", "Bytes between the first cache level and the second, by the cache model.",
+                      &LevelTraffic::l2_bytes),
+      modelled_column("modelled_l3_bytes", "Bytes between the second cache level and the third, by the cache model.",
+                      &LevelTraffic::l3_bytes),
+      modelled_column("modelled_dram_bytes",
+                      "Bytes between the last cache and memory, write-backs included, by the cache model.",
+                      &LevelTraffic::dram_bytes),
+      modelled_column("modelled_dram_fill_bytes", "Of modelled_dram_bytes, those read: misses of the last cache.",
+                      &LevelTraffic::dram_fill_bytes),
+      totals_ratio(
+          "launch_bytes_ratio", "Bytes that cross launch boundaries over those that must move at all.",
+          "bytes / compulsory_bytes",
+          [=](const Record& r) { return ratio(real(r.totals->bytes_read + r.totals->bytes_written), compulsory(r)); }),
+      totals_ratio("modelled_bytes_ratio",
+                   "Bytes that cross the border of memory by the cache model over those that must move at all; below 1 "
+                   "where caches keep operands from one run to the next.",
+                   "modelled_dram_bytes / compulsory_bytes",
+                   [=](const Record& r) {
+                     const auto bytes = modelled(r, &LevelTraffic::dram_bytes);
+                     return ratio(bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt, compulsory(r));
+                   }),
+      totals_ratio("waste_factor", "Executed over useful multiply-adds: above 1 for masked pairs and padding.",
+                   "macs / useful_macs", [](const Record& r) { return waste_of(r.totals->work); }),
+  };
+}
+
+} // namespace
+
 std::vector<CaseColumn> totals_columns() {
   const auto exact = Origin::kClosedForm;
   const auto model = Origin::kModel;
@@ -106,6 +172,9 @@ std::vector<CaseColumn> totals_columns() {
                       [](const Totals& t) { return t.peak_activation_bytes; }));
   out.push_back(
       total("launches", "1", exact, "Launches of the chosen plan.", "", [](const Totals& t) { return t.launches; }));
+  for (CaseColumn& column : ladder_columns()) {
+    out.push_back(std::move(column));
+  }
   return out;
 }
 

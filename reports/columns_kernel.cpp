@@ -87,6 +87,46 @@ std::vector<KernelColumn> counted() {
   };
 }
 
+KernelColumn modelled_column(std::string name, std::string definition,
+                             std::optional<std::int64_t> profilers::LevelTraffic::*member) {
+  return column(std::move(name), "B", Type::kInteger, Origin::kModel, std::move(definition), "",
+                [member](const Record& r, std::size_t i) { return cell(r.launches[i].traffic.*member); });
+}
+
+KernelColumn simulated_column(std::string name, std::string unit, std::string definition, std::string formula,
+                              std::optional<std::int64_t> profilers::SimulatedCounts::*member) {
+  return column(std::move(name), std::move(unit), Type::kInteger, Origin::kModel, std::move(definition),
+                std::move(formula),
+                [member](const Record& r, std::size_t i) { return cell(r.launches[i].simulated.*member); });
+}
+
+std::vector<KernelColumn> traffic() {
+  using profilers::LevelTraffic;
+  using profilers::SimulatedCounts;
+  return {
+      modelled_column("modelled_l2_bytes", "Bytes between the first cache level and the second, by the cache model.",
+                      &LevelTraffic::l2_bytes),
+      modelled_column("modelled_l3_bytes", "Bytes between the second cache level and the third, by the cache model.",
+                      &LevelTraffic::l3_bytes),
+      modelled_column("modelled_dram_bytes",
+                      "Bytes between the last cache and memory, write-backs included, by the cache model.",
+                      &LevelTraffic::dram_bytes),
+      modelled_column("modelled_dram_fill_bytes", "Of modelled_dram_bytes, those read: misses of the last cache.",
+                      &LevelTraffic::dram_fill_bytes),
+      column("waste_factor", "1", Type::kReal, Origin::kDerived,
+             "Executed over useful multiply-adds: above 1 for masked pairs and padding.", "macs / useful_macs",
+             from_cost([](const LaunchCost& c) { return waste_of(c.work); })),
+      simulated_column("instructions", "1", "Instructions of the launch on the processor that valgrind simulates.", "",
+                       &SimulatedCounts::instructions),
+      simulated_column("l1_misses", "1", "Data misses of the simulated first cache level.", "",
+                       &SimulatedCounts::l1_misses),
+      simulated_column("llc_misses", "1", "Data misses of the simulated last cache level.", "",
+                       &SimulatedCounts::llc_misses),
+      simulated_column("dram_bytes", "B", "Line fills of the simulated last cache level; without write-backs.",
+                       "llc_misses * bytes of a line", &SimulatedCounts::dram_bytes),
+  };
+}
+
 std::vector<KernelColumn> timed() {
   const auto derived = Origin::kDerived;
   return {
@@ -131,6 +171,9 @@ std::vector<KernelColumn> timed() {
           "Kind of traffic whose bandwidth is the memory roof, the one with the most similar mix of reads and writes: "
           "read, write, copy or triad, with _nt for non-temporal stores.",
           "", from_roof([](const RoofVerdict& v) { return v.roof_traffic; })),
+      column("implausible", "", Type::kText, derived,
+             "Why the time cannot be right, with the likely cause; absent where it can.", "",
+             from_roof([](const RoofVerdict& v) { return v.implausible; })),
   };
 }
 
@@ -140,7 +183,7 @@ std::vector<KernelColumn> launch_columns() {
   std::vector<KernelColumn> out = {
       {{"id", "", Group::kCase, Type::kText, Origin::kRequest, "The case that the launch belongs to.", ""},
        [](const Record& r, std::size_t) { return cell(r.id); }}};
-  for (auto part : {counted(), timed()}) {
+  for (auto part : {counted(), traffic(), timed()}) {
     std::move(part.begin(), part.end(), std::back_inserter(out));
   }
   out.push_back({{"schema_version", "1", Group::kCase, Type::kInteger, Origin::kRequest,

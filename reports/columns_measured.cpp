@@ -107,6 +107,40 @@ std::vector<CaseColumn> rate_columns() {
   };
 }
 
+std::optional<double> measured_bytes_ratio(const Record& record) {
+  const bool has_writes = record.measured && record.measured->counters.dram_source == "controllers";
+  const auto fills =
+      modelled(record, has_writes ? &profilers::LevelTraffic::dram_bytes : &profilers::LevelTraffic::dram_fill_bytes);
+  if (!fills || !record.measured || !record.measured->counters.dram_bytes) {
+    return {};
+  }
+  return ratio(static_cast<double>(*record.measured->counters.dram_bytes), static_cast<double>(*fills));
+}
+
+/// Of the processor, not of the model.
+std::optional<double> processor_flops(const Record& record) {
+  if (!record.measured || record.measured->counters.fp_ops_are_counted || !record.measured->counters.fp_ops) {
+    return {};
+  }
+  return static_cast<double>(*record.measured->counters.fp_ops);
+}
+
+std::optional<double> useful_share(const Record& record) {
+  if (!record.totals) {
+    return {};
+  }
+  const operators::Work& work = record.totals->work;
+  return ratio(real(operators::Count(2) * work.useful_macs + work.vector_flops), processor_flops(record));
+}
+
+std::optional<double> energy_per_item_j(const Record& record) {
+  if (!record.measured || !record.measured->counters.package_energy_j) {
+    return {};
+  }
+  const profilers::CounterTotals& counters = record.measured->counters;
+  return ratio(*counters.package_energy_j + counters.dram_energy_j.value_or(0.0), items_of(record).count);
+}
+
 std::vector<CaseColumn> counter_columns() {
   const auto counter = Origin::kCounter;
   const auto whole = Type::kInteger;
@@ -123,13 +157,43 @@ std::vector<CaseColumn> counter_columns() {
                [](const Measurement& m) {
                  return cell(profilers::instructions_per_cycle(m.counters.instructions, m.counters.cycles));
                }),
+      measured("l1_misses", "1", whole, counter, "Misses of the first-level data cache in one run.", "",
+               [](const Measurement& m) { return cell(m.counters.l1_misses); }),
+      measured("l2_misses", "1", whole, counter, "Data misses of the second cache level in one run.", "",
+               [](const Measurement& m) { return cell(m.counters.l2_misses); }),
       measured("llc_misses", "1", whole, counter, "Misses of the last-level cache in one run.", "",
                [](const Measurement& m) { return cell(m.counters.llc_misses); }),
       measured("dram_bytes", "B", whole, counter,
-               "Line fills from memory in one run; write-backs and non-temporal stores are not in it.",
-               "llc_misses * bytes of a line", [](const Measurement& m) { return cell(m.counters.dram_bytes); }),
-      measured("fp_ops", "FLOP", whole, counter, "Floating-point operations that the processor counted in one run.", "",
-               [](const Measurement& m) { return cell(m.counters.fp_ops); }),
+               "Bytes from memory in one run, and to it where dram_source is controllers.",
+               "llc_misses * bytes of a line, unless dram_source is controllers",
+               [](const Measurement& m) { return cell(m.counters.dram_bytes); }),
+      measured(
+          "dram_source", "", Type::kText, Origin::kRequest,
+          "What dram_bytes is: controllers (reads and writes of everything on the machine), misses (of the last cache "
+          "level times the line: no write-backs, no non-temporal stores), simulated (the same of valgrind).",
+          "", [](const Measurement& m) { return cell(m.counters.dram_source); }),
+      {{"measured_bytes_ratio", "1", Group::kMeasured, Type::kReal, Origin::kDerived,
+        "Bytes from memory over those of the cache model, with what is written where the former has it.",
+        "dram_bytes / modelled_dram_fill_bytes, or / modelled_dram_bytes"},
+       [](const Record& r) { return cell(measured_bytes_ratio(r)); }},
+      measured(
+          "fp_ops", "FLOP", whole, counter,
+          "Floating-point operations that the processor counted in one run; where it counts none, those counted in "
+          "closed form, as counter_origin then says.",
+          "", [](const Measurement& m) { return cell(m.counters.fp_ops); }),
+      measured("fp_ops_origin", "", Type::kText, Origin::kRequest,
+               "counter: the processor's; counted: in closed form, since it counts none.", "",
+               [](const Measurement& m) {
+                 return m.counters.fp_ops ? Cell(std::string(m.counters.fp_ops_are_counted ? "counted" : "counter"))
+                                          : Cell();
+               }),
+      {{"executed_flops_per_s", "FLOP/s", Group::kMeasured, Type::kReal, Origin::kDerived,
+        "FLOPs that the processor counted over the median time.", "fp_ops / time_median_s"},
+       [](const Record& r) { return cell(ratio(processor_flops(r), time_of(r))); }},
+      {{"useful_share", "1", Group::kMeasured, Type::kReal, Origin::kDerived,
+        "Useful FLOPs, without masked pairs and padding, over those that the processor counted.",
+        "(2 * useful_macs + vector_flops) / fp_ops"},
+       [](const Record& r) { return cell(useful_share(r)); }},
       measured("task_clock_s", "s", Type::kReal, counter, "Processor time of one run, all threads, counters open.", "",
                [](const Measurement& m) { return cell(m.counters.task_clock_s); }),
       measured("cpu_migrations", "1", Type::kReal, counter,
@@ -151,6 +215,17 @@ std::vector<CaseColumn> counter_columns() {
       measured("steal_s", "s", Type::kReal, counter,
                "Time over all samples in which the hypervisor ran others on this machine's processors.", "",
                [](const Measurement& m) { return cell(m.steal_s); }),
+      measured("package_energy_j", "J", Type::kReal, counter,
+               "Energy of the processor packages in one run, everything else that ran on them included.", "",
+               [](const Measurement& m) { return cell(m.counters.package_energy_j); }),
+      measured("dram_energy_j", "J", Type::kReal, counter, "Energy of the memory in one run.", "",
+               [](const Measurement& m) { return cell(m.counters.dram_energy_j); }),
+      {{"energy_per_item_j", "J", Group::kMeasured, Type::kReal, Origin::kDerived,
+        "Energy of packages and memory for one image or token.", "(package_energy_j + dram_energy_j) / items"},
+       [](const Record& r) { return cell(energy_per_item_j(r)); }},
+      {{"energy_origin", "", Group::kMeasured, Type::kText, Origin::kCounter,
+        "Where the energy columns come from, or why they are empty.", ""},
+       [](const Record& r) { return cell(r.energy_origin); }},
       {{"counter_origin", "", Group::kMeasured, Type::kText, Origin::kCounter,
         "Where the counter columns come from, or why they are empty.", ""},
        [](const Record& r) { return cell(r.counter_origin); }},
@@ -210,6 +285,9 @@ std::vector<CaseColumn> roof_columns() {
            "Kind of traffic whose bandwidth is the memory roof there: read, write, copy or triad, with _nt for "
            "non-temporal stores.",
            "", [](const Record& r) { return cell(r.roof.roof_traffic); }),
+      roof("implausible", "", Type::kText,
+           "Why the case's own time or counts cannot be right, with the likely cause; absent where they can.", "",
+           [](const Record& r) { return cell(r.roof.implausible); }),
       roof("memory_bound_time_share", "1", Type::kReal, "Share of the launch time in launches bound by memory.",
            "from the per-launch pass", [](const Record& r) { return cell(r.memory_bound_time_share); }),
       roof("attention_time_share", "1", Type::kReal,

@@ -64,6 +64,40 @@ std::string warnings_text(const Record& record) {
 
 } // namespace
 
+std::string ladder_line(const Record& record) {
+  using profilers::LevelTraffic;
+  if (!record.totals) {
+    return {};
+  }
+  const operators::Totals& totals = *record.totals;
+  const auto bytes = real(totals.bytes_read + totals.bytes_written);
+  const auto compulsory = real(totals.compulsory_bytes);
+  std::string out = fmt::format("bytes: compulsory {}, launches {}", si(compulsory, "B"), si(bytes, "B"));
+  if (const auto times = ratio(bytes, compulsory)) {
+    out += fmt::format(" (x{:.3g})", *times);
+  }
+  bool any = false;
+  const auto add = [&](const char* level, std::optional<std::int64_t> LevelTraffic::*member) {
+    if (const auto moved = modelled(record, member)) {
+      out += fmt::format(", to {} {}", level, si(static_cast<double>(*moved), "B"));
+      any = true;
+    }
+  };
+  add("L2", &LevelTraffic::l2_bytes);
+  add("L3", &LevelTraffic::l3_bytes);
+  add("DRAM", &LevelTraffic::dram_bytes);
+  out += any ? " by the cache model" : "";
+  if (record.measured && record.measured->counters.dram_bytes) {
+    out += fmt::format(", read from DRAM {} by {}", si(static_cast<double>(*record.measured->counters.dram_bytes), "B"),
+                       record.counter_origin.starts_with("simulated") ? "valgrind" : "counters");
+  }
+  if (const auto waste = waste_of(totals.work); waste && *waste > 1.0) {
+    out += fmt::format("; {} of {} MACs are useful (executed x{:.3g})", percent(1.0 / *waste),
+                       count_text(totals.work.macs, ""), *waste);
+  }
+  return out;
+}
+
 std::string cost_table(const Record& record) {
   if (!record.totals) {
     return not_run(record);
@@ -98,7 +132,7 @@ std::string cost_table(const Record& record) {
                      count_text(totals.params, ""), count_text(totals.weight_bytes, "B"),
                      count_text(totals.compulsory_bytes, "B"), count_text(totals.peak_activation_bytes, "B"),
                      totals.kv_cache_bytes > 0 ? ", KV cache " + count_text(totals.kv_cache_bytes, "B") : "");
-  return out + legend(any_ambiguous(groups)) + warnings_text(record);
+  return out + ladder_line(record) + "\n" + legend(any_ambiguous(groups)) + warnings_text(record);
 }
 
 namespace {
@@ -170,7 +204,8 @@ std::string kernel_table(const Record& record) {
                     bound_text(group.bound, group.ambiguous, group.roof_level), group_roof(group)});
   }
   drop_counts(columns, rows, groups, 3);
-  return text_table(columns, rows) + time_line(record) + legend(any_ambiguous(groups)) + warnings_text(record);
+  return text_table(columns, rows) + time_line(record) + ladder_line(record) + "\n" + legend(any_ambiguous(groups)) +
+         warnings_text(record);
 }
 
 namespace {

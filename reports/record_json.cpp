@@ -115,13 +115,15 @@ Json predicted_json(const Record& record) {
 }
 
 Json attempt_json(const Record& record) {
-  if (record.kernel_impl.empty() && record.threads == 0 && record.counter_origin.empty()) {
+  if (record.kernel_impl.empty() && record.threads == 0 && record.counter_origin.empty() &&
+      record.energy_origin.empty()) {
     return nullptr;
   }
   return {{"kernel_impl", record.kernel_impl},
           {"threads", record.threads},
           {"processors", record.processors.empty() ? Json(nullptr) : Json(record.processors)},
-          {"counter_origin", record.counter_origin}};
+          {"counter_origin", record.counter_origin},
+          {"energy_origin", record.energy_origin.empty() ? Json(nullptr) : Json(record.energy_origin)}};
 }
 
 } // namespace

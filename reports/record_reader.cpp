@@ -82,6 +82,14 @@ LaunchRecord read_launch(const JsonReader& reader) {
   out.cost.bytes.cache_read = reader.integer("kv_cache_bytes_read").value_or(0);
   out.kernel_impl = reader.text("kernel_impl");
   out.time_median_s = reader.real("time_median_s");
+  out.traffic.l2_bytes = reader.integer("modelled_l2_bytes");
+  out.traffic.l3_bytes = reader.integer("modelled_l3_bytes");
+  out.traffic.dram_bytes = reader.integer("modelled_dram_bytes");
+  out.traffic.dram_fill_bytes = reader.integer("modelled_dram_fill_bytes");
+  out.simulated.instructions = reader.integer("instructions");
+  out.simulated.l1_misses = reader.integer("l1_misses");
+  out.simulated.llc_misses = reader.integer("llc_misses");
+  out.simulated.dram_bytes = reader.integer("dram_bytes");
   return out;
 }
 
@@ -94,6 +102,7 @@ RoofVerdict read_roof(const JsonReader& reader) {
   out.bound_margin = reader.real("bound_margin");
   out.roof_level = reader.text("roof_level");
   out.roof_traffic = reader.text("roof_traffic");
+  out.implausible = reader.text("implausible");
   return out;
 }
 
@@ -166,14 +175,20 @@ profilers::CounterTotals read_counters(const JsonReader& reader) {
   profilers::CounterTotals out;
   out.cycles = reader.integer("cycles");
   out.instructions = reader.integer("instructions");
+  out.l1_misses = reader.integer("l1_misses");
+  out.l2_misses = reader.integer("l2_misses");
   out.llc_misses = reader.integer("llc_misses");
   out.dram_bytes = reader.integer("dram_bytes");
+  out.dram_source = reader.text("dram_source");
   out.fp_ops = reader.integer("fp_ops");
+  out.fp_ops_are_counted = reader.text("fp_ops_origin") == "counted";
   out.task_clock_s = reader.real("task_clock_s");
   out.cpu_migrations = reader.real("cpu_migrations");
   out.counter_coverage = reader.real("counter_coverage");
   out.counter_passes = reader.integer("counter_passes");
   out.counter_time_s = reader.real("counter_time_s");
+  out.package_energy_j = reader.real("package_energy_j");
+  out.dram_energy_j = reader.real("dram_energy_j");
   return out;
 }
 
@@ -221,6 +236,7 @@ void read_run(const JsonReader& reader, Record& out) {
   out.threads = static_cast<int>(threads);
   out.processors = reader.text("processors");
   out.counter_origin = reader.text("counter_origin");
+  out.energy_origin = reader.text("energy_origin");
 }
 
 void read_launches(const JsonReader& reader, Record& out) {

@@ -22,9 +22,11 @@ using operators::ErrorKind;
 using profilers::Record;
 
 /// A case that turns out to be impossible only while it is counted is a row among others and an error alone.
-Record record_of(const PlannedCase& planned, bool alone) {
+Record record_of(const PlannedCase& planned, bool alone, const profilers::Environment& environment) {
   try {
-    return cost_case(planned).record;
+    CostedCase costed = cost_case(planned);
+    add_modelled_traffic(costed.record, costed.launches, environment, profilers::CachePolicy::kWarm);
+    return std::move(costed.record);
   } catch (const Error& error) {
     if (alone || (error.kind() != ErrorKind::kInvalid && error.kind() != ErrorKind::kOverflow)) {
       throw;
@@ -53,9 +55,10 @@ void print_case(const Record& record, std::ostream& out) {
 int cost(const Arguments& arguments, Context& context) {
   const SweepPlan plan = plan_sweep(plan_request(arguments));
   const std::optional<profilers::Machine> machine = known_machine(arguments, context);
+  const profilers::Environment environment = machine ? machine->environment : context.seams.environment();
   std::vector<Record> records;
   for (const PlannedCase& planned : plan.cases) {
-    records.push_back(record_of(planned, plan.cases.size() == 1));
+    records.push_back(record_of(planned, plan.cases.size() == 1, environment));
     if (machine) {
       reports::predict(records.back(), *machine);
     }

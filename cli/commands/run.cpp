@@ -5,6 +5,8 @@
 #include "cli/machine_store.hpp"
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
+#include "cli/quantity.hpp"
+#include "cli/replay.hpp"
 #include "cli/rows.hpp"
 #include "operators/core/error.hpp"
 #include "reports/console.hpp"
@@ -25,17 +27,31 @@ void print_case(const Record& record, std::ostream& out) {
     out << profilers::name_of(record.status) << ": " << record.reason << "\n\n";
     return;
   }
-  out << reports::kernel_table(record) << reports::verdict_sentence(record) << '\n';
-  for (const std::string& warning : record.warnings) {
-    out << "warning: " << warning << '\n';
+  out << reports::kernel_table(record) << reports::verdict_sentence(record) << "\n\n";
+}
+
+/// Nothing is measured: another program watches.
+int replay_cases(const SweepPlan& plan, const Arguments& arguments, const MeasuringRequest& measuring,
+                 Context& context) {
+  constexpr std::int64_t kMostRuns = 1'000'000'000;
+  const std::int64_t runs = parse_count("--replay", *arguments.text("--replay"), 1, kMostRuns);
+  for (const PlannedCase& planned : plan.cases) {
+    static_cast<void>(cost_case(planned)); // refuses an impossible case
+    const auto threads = static_cast<int>(planned.config.integer_or("threads", context.seams.environment().cores));
+    const std::string device = planned.config.has("device") ? planned.config.text("device") : "cpu";
+    replay(planned, runs, measuring.seed, threads, *context.seams.make_executor(device));
+    context.err << fmt::format("attnprof: ran {} {} times\n", planned.id, runs);
   }
-  out << '\n';
+  return kExitOk;
 }
 
 int run_cases(const Arguments& arguments, Context& context) {
   const SweepPlan plan = plan_sweep(plan_request(arguments));
   const MeasuringRequest measuring = measuring_request(arguments);
   require_a_device(plan, context.seams);
+  if (arguments.given("--replay")) {
+    return replay_cases(plan, arguments, measuring, context);
+  }
   if (plan.cases.size() == 1) {
     static_cast<void>(cost_case(plan.cases.front())); // an impossible case alone is a usage error
   }
@@ -81,7 +97,9 @@ Command run_command() {
   out.options = joined({workload_options(),
                         selection_options(),
                         measuring_options(),
-                        {{"--json", "", "", "print cases as JSON", OptionGroup::kOutput}, hardware_option()}});
+                        {{"--replay", "", "N", "only run N times, for other profilers", OptionGroup::kOutput},
+                         {"--json", "", "", "print cases as JSON", OptionGroup::kOutput},
+                         hardware_option()}});
   out.examples = {"run --variant mha --seq-len 1024 --dim 512 --heads 8 --plan eager,fused",
                   "run --variant gqa --phase decode --past-len 4095 --dim 1024 --heads 16 --json"};
   out.run = run_cases;

@@ -94,6 +94,35 @@ std::string cases_section(const std::vector<Record>& records) {
   return any ? out : "";
 }
 
+/// What must move, what the launches move, and what reaches each level; executed over useful work.
+std::string bytes_section(const std::vector<Record>& records, const std::vector<std::string>& names) {
+  using profilers::LevelTraffic;
+  std::string out;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Record& record = records[i];
+    if (!has_result(record) || !record.totals) {
+      continue;
+    }
+    const auto bytes = real(record.totals->bytes_read + record.totals->bytes_written);
+    const auto compulsory = real(record.totals->compulsory_bytes);
+    const auto text = [](std::optional<std::int64_t> value) {
+      return value ? si(static_cast<double>(*value), "B") : std::string(kAbsentText);
+    };
+    const auto waste = waste_of(record.totals->work);
+    out += row({names[i], si(compulsory, "B"), si(bytes, "B"), plain(ratio(bytes, compulsory)),
+                text(modelled(record, &LevelTraffic::l2_bytes)), text(modelled(record, &LevelTraffic::l3_bytes)),
+                text(modelled(record, &LevelTraffic::dram_bytes)), text(record.measured->counters.dram_bytes),
+                waste ? fmt::format("{:.3g}", *waste) : std::string(kAbsentText)});
+  }
+  return out.empty() ? ""
+                     : "\n## Bytes\n\nTo L2, to L3 and to DRAM are the cache model's, write-backs included; read from "
+                       "DRAM is what counters say.\n\n" +
+                           head({"case", "compulsory", "launches", "over compulsory", "to L2", "to L3", "to DRAM",
+                                 "read from DRAM", "executed over useful MACs"},
+                                1) +
+                           out;
+}
+
 struct Slow {
   std::size_t record;
   LaunchGroup group;
@@ -170,8 +199,9 @@ std::string summary_markdown(const ResultSet& results) {
       out += fmt::format("- {}\n", escaped(line));
     }
   }
-  return out + cases_section(results.records) + slowest_section(results.records, names) +
-         missing_section(results.records, names) + warnings_section(results.records, names);
+  return out + cases_section(results.records) + bytes_section(results.records, names) +
+         slowest_section(results.records, names) + missing_section(results.records, names) +
+         warnings_section(results.records, names);
 }
 
 } // namespace attnprof::reports

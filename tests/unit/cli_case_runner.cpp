@@ -154,7 +154,8 @@ TEST_CASE("case runner: a case that runs has counts, times, kernels and a checke
   CHECK(record.processors == "1,0");
   CHECK(record.verified_by == "reference");
   CHECK(*record.max_relative_error < 1e-6);
-  CHECK(record.counter_origin == "unavailable: this program has none");
+  CHECK(record.counter_origin ==
+        "unavailable: this program has none; counted: fp_ops in closed form from the launches");
   CHECK(record.warnings.empty());
 }
 
@@ -445,4 +446,53 @@ TEST_CASE("case runner: counters that are refused cost nothing, unless they are 
     CHECK(std::string(error.what()).find("Permission denied") != std::string::npos);
   }
   CHECK(bench.behaviour.prepared == prepared);
+}
+
+TEST_CASE("case runner: without a PMU the row has modelled bytes and counted FLOPs, and says so") {
+  WithCounters bench;
+  bench.perf->refuses_all = ENOENT;
+  bench.environment.caches = {{1, "data", 1024, 64, 1, 2}, {2, "unified", 1 << 20, 64, 2, 1}};
+  const Record record = bench.run();
+  REQUIRE(record.status == Status::kOk);
+  REQUIRE(record.measured);
+  CHECK(record.measured->counters.fp_ops == record.totals->work.flops().value());
+  CHECK(record.measured->counters.fp_ops_are_counted);
+  CHECK(record.counter_origin.find("unavailable: cycles") != std::string::npos);
+  CHECK(record.counter_origin.find("model: modelled_* by least recent use in caches of 2 x 1 KiB L1, 1 MiB L2") !=
+        std::string::npos);
+  CHECK(record.counter_origin.find("counted: fp_ops in closed form") != std::string::npos);
+  for (const profilers::LaunchRecord& launch : record.launches) {
+    REQUIRE(launch.traffic.l2_bytes);
+    CHECK(launch.traffic.dram_bytes == 0); // warm, and all of it fits
+    CHECK_FALSE(launch.traffic.l3_bytes);
+  }
+}
+
+TEST_CASE("case runner: valgrind's counts are those of one warm run on one thread, launch by launch") {
+  WithCounters bench;
+  bench.measuring.counters = cli::CounterUse::kValgrind;
+  CHECK_THROWS_WITH(bench.run(), Catch::Contains("valgrind is not on the search path"));
+  std::string asked;
+  std::size_t launches = 0;
+  bench.seams.simulate = [&](const std::string& id, std::uint64_t, const profilers::SimulatedCaches& caches, double) {
+    asked = id;
+    CHECK(caches.first.bytes == 32 << 10);
+    profilers::Simulation out;
+    out.launches.resize(launches, {1000, 30, 2, 128});
+    return out;
+  };
+  launches = cli::cost_case(Bench::planned("variant=mha:dim=8:heads=2:seq_len=4")).launches.ops.size();
+  const Record record = bench.run();
+  CHECK(asked.find("threads=1") != std::string::npos);
+  CHECK(record.launches.back().simulated.l1_misses == 30);
+  CHECK(record.measured->counters.instructions == 1000 * static_cast<std::int64_t>(launches));
+  CHECK(record.measured->counters.dram_bytes == 128 * static_cast<std::int64_t>(launches));
+  CHECK_FALSE(record.measured->counters.cycles);
+  CHECK(record.counter_origin.starts_with("simulated: instructions, l1_misses, llc_misses by valgrind"));
+  CHECK(bench.perf->opens == 0);
+  --launches; // one got lost
+  const Record broken = bench.run();
+  CHECK(broken.status == Status::kOk);
+  CHECK_FALSE(broken.measured->counters.instructions);
+  CHECK(broken.counter_origin.starts_with("unavailable: valgrind: launches are missing"));
 }

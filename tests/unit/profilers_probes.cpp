@@ -100,6 +100,32 @@ TEST_CASE("CUDA and CUPTI") {
   CHECK(mentions(restricted.reason, "administrators"));
 }
 
+TEST_CASE("a GPU in a container whose counters are locked still has times (BUG-128)") {
+  const auto rows = probe_gpu({{true, 0, 1}, true, true});
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].verdict == ProbeVerdict::kOk);
+  CHECK(rows[1].name == "CUPTI activity");
+  CHECK(rows[1].verdict == ProbeVerdict::kOk);
+  CHECK(rows[2].verdict == ProbeVerdict::kLimited);
+  CHECK_FALSE(rows[2].fix.empty());
+  for (const Probe& row : probe_gpu({})) {
+    CHECK(row.verdict == ProbeVerdict::kAbsent);
+    CHECK_FALSE(row.fix.empty());
+  }
+}
+
+TEST_CASE("energy totals are named, and their absence explained") {
+  const FakeSystem system;
+  Environment environment = plain();
+  environment.hypervisor = true;
+  CHECK(mentions(probe_energy(system.root(), environment).reason, "virtual machine"));
+  system.write("sys/class/powercap/intel-rapl:0/name", "package-0");
+  system.write("sys/class/powercap/intel-rapl:0/energy_uj", "12345");
+  const Probe found = probe_energy(system.root(), environment);
+  CHECK(found.verdict == ProbeVerdict::kOk);
+  CHECK(mentions(found.reason, "memory is not told"));
+}
+
 TEST_CASE("the governor is warned of, fine or unknown (BUG-154)") {
   Environment environment = plain();
   CHECK(probe_governor(environment).verdict == ProbeVerdict::kAbsent);
@@ -195,7 +221,9 @@ TEST_CASE("all probes of a made-up host") {
 
   CHECK(mentions(named(probes, "PMU counters").reason, "paranoid is 4"));
   CHECK(named(probes, "CUDA GPU").verdict == ProbeVerdict::kOk);
+  CHECK(named(probes, "CUPTI activity").verdict == ProbeVerdict::kOk);
   CHECK(named(probes, "CUPTI counters").verdict == ProbeVerdict::kLimited);
+  CHECK(named(probes, "energy").verdict == ProbeVerdict::kAbsent);
   CHECK(named(probes, "gnuplot").verdict == ProbeVerdict::kOk);
   CHECK(named(probes, "valgrind").verdict == ProbeVerdict::kAbsent);
   CHECK(mentions(named(probes, "timer").reason, "clock source tsc"));

@@ -37,7 +37,8 @@ TEST_CASE("the cost table shows work, traffic, bound and the least time, with un
         "softmax  softmax  m4 n4 k4      0 MAC  50.0 kFLOP  80.0 kB   0.625  transcendental   10.0 us\n"
         "merge    copy     m4 n4 k4      0 MAC      0 FLOP  2.00 MB       0  memory DRAM       100 us\n"
         "total                       1.00 MMAC  2.05 MFLOP  2.18 MB  0.9404  memory DRAM       130 us\n"
-        "parameters 300, weights 1.20 kB, compulsory traffic 1.00 kB, peak activations 5.00 kB\n");
+        "parameters 300, weights 1.20 kB, compulsory traffic 1.00 kB, peak activations 5.00 kB\n"
+        "bytes: compulsory 1.00 kB, launches 2.18 MB (x2.18e+03)\n");
 }
 
 TEST_CASE("without ceilings the cost table has dashes, not zeros") {
