@@ -1,9 +1,9 @@
 #include "reports/derive.hpp"
 
 #include "reports/format.hpp"
+#include "reports/plausibility.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -15,8 +15,7 @@ namespace {
 using profilers::Record;
 using profilers::RoofVerdict;
 
-/// Warnings of a derivation begin with this, so that the next derivation can replace them.
-constexpr std::string_view kAboveRoof = "above the roof: ";
+/// A warning of a derivation begins with this, so that the next derivation can replace them.
 constexpr std::string_view kLaunchSum = "launch times: ";
 
 constexpr std::string_view kOverhead = "overhead";
@@ -24,27 +23,6 @@ constexpr std::string_view kUnexplained = "unexplained";
 
 std::optional<double> positive(std::optional<double> value) {
   return value && *value > 0.0 ? value : std::optional<double>{};
-}
-
-struct NamedBound {
-  std::string_view name;
-  std::optional<double> time_s;
-};
-
-std::array<NamedBound, 4> by_kind(const TimeBounds& bounds) {
-  return {{{"compute", bounds.matrix_s},
-           {"vector", bounds.vector_s},
-           {"transcendental", bounds.transcendental_s},
-           {"memory", bounds.memory_s}}};
-}
-
-const UnitRoof* first_of(std::initializer_list<const std::optional<UnitRoof>*> roofs) {
-  for (const auto* roof : roofs) {
-    if (roof->has_value() && (*roof)->per_s > 0.0) {
-      return &**roof;
-    }
-  }
-  return nullptr;
 }
 
 /// Time of `work` under a ceiling; notes in `complete` where work meets no ceiling.
@@ -122,14 +100,30 @@ void add_memory_time(TimeBounds& out, const std::vector<ClassTraffic>& classes) 
 
 } // namespace
 
+std::array<NamedBound, 4> by_kind(const TimeBounds& bounds) {
+  return {{{"compute", bounds.matrix_s},
+           {"vector", bounds.vector_s},
+           {"transcendental", bounds.transcendental_s},
+           {"memory", bounds.memory_s}}};
+}
+
+const UnitRoof* roof_of_unit(std::string_view unit, const Roofs& roofs) {
+  const std::array<const std::optional<UnitRoof>*, 3> all = {&roofs.transcendental, &roofs.vector, &roofs.matrix};
+  for (std::size_t i = unit == "transcendental" ? 0 : unit == "vector" ? 1 : 2; i < all.size(); ++i) {
+    if (all[i]->has_value() && (**all[i]).per_s > 0.0) {
+      return &**all[i];
+    }
+  }
+  return nullptr;
+}
+
 TimeBounds time_bounds(const operators::LaunchCost& cost, const Roofs& roofs, const Residence& residence) {
   TimeBounds out;
   out.overhead_s = roofs.launch_overhead_s;
   const operators::Count plain_flops = cost.work.vector_flops - cost.work.transcendentals;
-  out.matrix_s = least_time(cost.work.matmul_flops(), first_of({&roofs.matrix}), out.complete);
-  out.vector_s = least_time(plain_flops, first_of({&roofs.vector, &roofs.matrix}), out.complete);
-  out.transcendental_s = least_time(cost.work.transcendentals,
-                                    first_of({&roofs.transcendental, &roofs.vector, &roofs.matrix}), out.complete);
+  out.matrix_s = least_time(cost.work.matmul_flops(), roof_of_unit("compute", roofs), out.complete);
+  out.vector_s = least_time(plain_flops, roof_of_unit("vector", roofs), out.complete);
+  out.transcendental_s = least_time(cost.work.transcendentals, roof_of_unit("transcendental", roofs), out.complete);
   if (cost.bytes.read + cost.bytes.written > 0) {
     if (roofs.memory.empty()) {
       out.complete = false;
@@ -296,38 +290,6 @@ RoofVerdict case_verdict(const Record& record, const std::vector<TimeBounds>& bo
   return out;
 }
 
-std::string faster_level(const Roofs& roofs, const std::string& level) {
-  const auto at =
-      std::find_if(roofs.memory.begin(), roofs.memory.end(), [&](const auto& m) { return m.level == level; });
-  return at == roofs.memory.end() || at == roofs.memory.begin() ? std::string() : std::prev(at)->level;
-}
-
-/// Why a launch may seem faster than its roof.
-std::string likely_cause(const Record& record, std::size_t launch, const Roofs& roofs) {
-  const RoofVerdict& verdict = record.launch_roofs[launch];
-  const operators::LaunchCost& cost = record.launches[launch].cost;
-  const double time_s = *record.launches[launch].time_median_s;
-  const auto resolution_s = record.measured ? record.measured->timer_resolution_s : std::optional<double>();
-  if (resolution_s && time_s < 20.0 * *resolution_s) {
-    return fmt::format("{} is too short for a timer with steps of {}", seconds(time_s), seconds(resolution_s));
-  }
-  if (verdict.bound == "memory") {
-    const double bytes = static_cast<double>((cost.bytes.read + cost.bytes.written).value());
-    const std::string rates = fmt::format("{} where the {}{}{} ceiling allows {}", si(bytes / time_s, "B/s"),
-                                          verdict.roof_level, verdict.roof_traffic.empty() ? "" : " ",
-                                          verdict.roof_traffic, si(bytes / *verdict.roof_time_s, "B/s"));
-    const std::string faster = faster_level(roofs, verdict.roof_level);
-    return faster.empty() ? rates + ", so that ceiling is too low"
-                          : fmt::format("{}; its {} are probably held by {}", rates,
-                                        capacity(cost.bytes.working_set.value()), faster);
-  }
-  const UnitRoof* roof = verdict.bound == "compute"  ? first_of({&roofs.matrix})
-                         : verdict.bound == "vector" ? first_of({&roofs.vector, &roofs.matrix})
-                                                     : first_of({&roofs.transcendental, &roofs.vector, &roofs.matrix});
-  return fmt::format("the {} ceiling ({}, {}) is too low for the clock or instructions that ran", verdict.bound,
-                     roof->label, roof->origin);
-}
-
 /// The launches are timed in a pass of their own: where that pass behaves otherwise than the case, shares of it do not
 /// speak for the case.
 void warn_of_launch_sum(Record& record) {
@@ -344,31 +306,6 @@ void warn_of_launch_sum(Record& record) {
         "{}one by one the launches take {}, {} of the {} of the case, so shares of the launch time may not be those of "
         "the case",
         kLaunchSum, seconds(sum_s), percent(sum_s / *time_s), seconds(time_s)));
-  }
-}
-
-void warn_above_roof(Record& record, const Roofs& roofs) {
-  if (record.roof.roof_fraction && *record.roof.roof_fraction > kImplausibleFraction) {
-    record.warnings.push_back(fmt::format(
-        "{}the case took {}, {} of the {} that its launches need by the ceilings; the data stays in a faster level "
-        "between launches, or a ceiling is too low",
-        kAboveRoof, seconds(record.measured->time_median_s), percent(1.0 / *record.roof.roof_fraction),
-        seconds(record.roof.roof_time_s)));
-  }
-  std::size_t count = 0;
-  std::size_t worst = 0;
-  for (std::size_t i = 0; i < record.launch_roofs.size(); ++i) {
-    const double fraction = record.launch_roofs[i].roof_fraction.value_or(0.0);
-    if (fraction > kImplausibleFraction) {
-      worst = count == 0 || fraction > *record.launch_roofs[worst].roof_fraction ? i : worst;
-      ++count;
-    }
-  }
-  if (count > 0) {
-    record.warnings.push_back(fmt::format("{}{} of {} launches, most {} with {} of its roof: {}", kAboveRoof, count,
-                                          record.launches.size(), record.launches[worst].cost.scope,
-                                          percent(record.launch_roofs[worst].roof_fraction),
-                                          likely_cause(record, worst, roofs)));
   }
 }
 
@@ -403,7 +340,7 @@ void derive(Record& record, const Roofs& roofs) {
     return;
   }
   std::erase_if(record.warnings, [](const std::string& warning) {
-    return warning.starts_with(kAboveRoof) || warning.starts_with(kLaunchSum);
+    return warning.starts_with(kLaunchSum) || is_plausibility_warning(warning);
   });
   const Residence residence = residence_of(record);
   std::vector<TimeBounds> bounds;
@@ -418,7 +355,7 @@ void derive(Record& record, const Roofs& roofs) {
             : std::optional<double>();
   record.attention_time_share =
       measured_share(record, [&](std::size_t i) { return is_attention(record, record.launches[i].cost.scope); });
-  warn_above_roof(record, roofs);
+  judge_plausibility(record, bounds, roofs);
   warn_of_launch_sum(record);
 }
 

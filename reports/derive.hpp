@@ -4,6 +4,7 @@
 #include "profilers/record.hpp"
 #include "reports/roofs.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,6 +48,15 @@ struct TimeBounds {
   std::optional<double> overhead_s; ///< what an empty launch takes; no part of the roof
   bool complete = true;             ///< false: a resource that the launch uses has no ceiling
 };
+/// The four times with the name of the bound that each stands for.
+struct NamedBound {
+  std::string_view name;
+  std::optional<double> time_s;
+};
+std::array<NamedBound, 4> by_kind(const TimeBounds& bounds);
+/// The ceiling of a unit: compute, vector or transcendental; where it is unknown, that of the next faster unit; null
+/// where none is known.
+const UnitRoof* roof_of_unit(std::string_view unit, const Roofs& roofs);
 TimeBounds time_bounds(const operators::LaunchCost& cost, const Roofs& roofs, const Residence& residence = {});
 
 /// Verdict on one launch. `time_s` is absent where nothing was measured; a time that is not positive counts as absent.
