@@ -139,9 +139,14 @@ bool& switch_of(GateOptions& options, std::string_view name) {
   if (name == "inconclusive") {
     return options.fail_on_inconclusive;
   }
-  const std::string near = operators::nearest_name(name, {"regress", "missing", "fail", "inconclusive", "none"});
+  if (name == "implausible") {
+    return options.fail_on_implausible;
+  }
+  const std::string near =
+      operators::nearest_name(name, {"regress", "missing", "fail", "inconclusive", "implausible", "none"});
   throw Error(ErrorKind::kUsage,
-              fmt::format("--fail-on '{}' is not known{}; there are regress, missing, fail, inconclusive and none",
+              fmt::format("--fail-on '{}' is not known{}; there are regress, missing, fail, inconclusive, implausible "
+                          "and none",
                           name, near.empty() ? "" : fmt::format(", did you mean '{}'?", near)));
 }
 
@@ -167,6 +172,7 @@ std::string_view name_of(Change change) {
 }
 
 void parse_fail_on(std::string_view text, GateOptions& options) {
+  options.fail_on_implausible = false;
   options.fail_on_regress = options.fail_on_missing = options.fail_on_fail = options.fail_on_inconclusive = false;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(','), text.size());

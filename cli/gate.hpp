@@ -29,6 +29,7 @@ struct GateOptions {
   bool fail_on_missing = true;
   bool fail_on_fail = true;
   bool fail_on_inconclusive = false;
+  bool fail_on_implausible = false; ///< a newer figure that cannot be right, whether it changed or not
 };
 /// Reads "regress,missing". Throws Error(kUsage) with the nearest name. `none` fails on nothing.
 void parse_fail_on(std::string_view text, GateOptions& options);

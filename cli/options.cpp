@@ -73,7 +73,7 @@ std::vector<OptionSpec> gate_options() {
   constexpr OptionGroup kGroup = OptionGroup::kGate;
   return {option(kGroup, "--threshold", "", "RATIO", "tolerated change (5%)"),
           option(kGroup, "--metric", "", "COLUMN", "compared (time_median_s)"),
-          option(kGroup, "--fail-on", "", "LIST", "of regress, missing, fail, inconclusive (the first three)")};
+          option(kGroup, "--fail-on", "", "LIST", "regress, missing, fail (these), inconclusive, implausible")};
 }
 
 std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> groups) {

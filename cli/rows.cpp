@@ -2,6 +2,7 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/sweep_loop.hpp"
+#include "reports/plausibility.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -82,6 +83,21 @@ void name_rows(const std::vector<Record>& records, bool every, std::ostream& err
   if (!measured) {
     err << fmt::format("attnprof: no case was measured; the reason of the first: {}\n", records.front().reason);
   }
+}
+
+int implausible_exit_code(const std::vector<Record>& records, std::ostream& err) {
+  constexpr int kMostNamed = 10;
+  int found = 0;
+  for (const Record& record : records) {
+    const std::string reason = reports::implausible_reason(record);
+    if (!reason.empty() && ++found <= kMostNamed) {
+      err << fmt::format("attnprof: implausible: {}: {}\n", record.id, reason);
+    }
+  }
+  if (found > kMostNamed) {
+    err << fmt::format("attnprof: and {} more rows like these\n", found - kMostNamed);
+  }
+  return found == 0 ? kExitOk : kExitRegression;
 }
 
 std::string unverified_sentence(const std::vector<Record>& records) {

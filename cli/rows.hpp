@@ -21,6 +21,10 @@ int rows_exit_code(const std::vector<profilers::Record>& records, const Interrup
 /// one row was measured.
 void name_rows(const std::vector<profilers::Record>& records, bool every, std::ostream& err);
 
+/// 3 where a row has a figure that cannot be right (--fail-on implausible), with a sentence for each of the first ten;
+/// else 0.
+int implausible_exit_code(const std::vector<profilers::Record>& records, std::ostream& err);
+
 /// A line that counts the measured rows whose result was not checked; empty where all were checked.
 std::string unverified_sentence(const std::vector<profilers::Record>& records);
 

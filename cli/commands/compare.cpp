@@ -65,7 +65,10 @@ int compare_runs(const Arguments& arguments, Context& context) {
       context.out << (paths.size() > 2 ? paths[i] + "\n" : "")
                   << change_table(rows, before.records, after.records, options);
     }
-    const int code = gate_exit_code(rows, options);
+    int code = gate_exit_code(rows, options);
+    if (code == kExitOk && options.fail_on_implausible) {
+      code = implausible_exit_code(after.records, context.err);
+    }
     worst = worst == kExitOk ? code : code == kExitOk ? worst : std::min(worst, code);
   }
   return worst;

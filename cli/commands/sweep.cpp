@@ -235,7 +235,9 @@ int sweep(const Arguments& arguments, Context& context) {
   name_rows(records, false, context.err);
   context.err << unverified_sentence(records);
   const int code = rows_exit_code(records, *context.seams.interrupt);
-  return code == kExitOk && baseline ? gate(arguments, records, *baseline, context) : code;
+  const int gated = code == kExitOk && baseline ? gate(arguments, records, *baseline, context) : code;
+  const bool judges = gated == kExitOk && gate_request(arguments).fail_on_implausible;
+  return judges ? implausible_exit_code(records, context.err) : gated;
 }
 
 /// From the plan itself, so that it cannot say anything else.

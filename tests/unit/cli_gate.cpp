@@ -1,6 +1,9 @@
 #include "cli/gate.hpp"
+#include "cli/rows.hpp"
 #include "operators/core/error.hpp"
 #include "tests/support/catch.hpp"
+
+#include <sstream>
 
 using namespace attnprof;
 using cli::Change;
@@ -109,6 +112,27 @@ TEST_CASE("gate: --fail-on chooses what fails") {
   CHECK(exit_code(before, {timed("a", 1.8, 0.01)}, options) == 3);
   CHECK(exit_code(before, {}, options) == 5);
   CHECK(says(refusal_of([&] { cli::parse_fail_on("regres", options); }), "did you mean 'regress'"));
+}
+
+TEST_CASE("gate: --fail-on implausible fails on a figure that cannot be right, and only if asked") {
+  GateOptions options;
+  CHECK_FALSE(options.fail_on_implausible);
+  cli::parse_fail_on("implausible", options);
+  CHECK(options.fail_on_implausible);
+  CHECK_FALSE(options.fail_on_regress);
+  cli::parse_fail_on("regress", options);
+  CHECK_FALSE(options.fail_on_implausible);
+  Record sound = timed("a", 1.0, 0.01);
+  Record odd = timed("b", 1.0, 0.01);
+  odd.launches.resize(2);
+  odd.launches[1].cost.scope = "mixer/scores";
+  odd.launch_roofs.resize(2);
+  odd.launch_roofs[1].implausible = "140 % of its roof";
+  std::ostringstream err;
+  CHECK(cli::implausible_exit_code({sound}, err) == 0);
+  CHECK(err.str().empty());
+  CHECK(cli::implausible_exit_code({sound, odd}, err) == 3);
+  CHECK(says(err.str(), "implausible: b: mixer/scores: 140 % of its roof"));
 }
 
 TEST_CASE("gate: few samples are compared by their range, one sample decides nothing") {
