@@ -3,6 +3,7 @@
 
 #include "cli/child_process.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/shared_runner.hpp"
 #include "operators/exec/executor.hpp"
 #include "profilers/clock.hpp"
 #include "profilers/environment.hpp"
@@ -43,6 +44,7 @@ struct Seams {
   /// Runs this program again in a process of its own.
   std::function<ChildResult(const std::vector<std::string>& args, double timeout_s)> run_self;
   std::shared_ptr<Interrupt> interrupt;
+  Variable variable; ///< of the environment; empty: there are none
   bool err_is_terminal = false;
   std::size_t terminal_columns = 100;
 };
