@@ -3,6 +3,7 @@
 
 #include "cli/child_process.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/shared_runner.hpp"
 #include "operators/exec/executor.hpp"
 #include "profilers/clock.hpp"
 #include "profilers/energy.hpp"
@@ -51,6 +52,7 @@ struct Seams {
                                       const profilers::SimulatedCaches& caches, double timeout_s)>
       simulate;
   std::shared_ptr<Interrupt> interrupt;
+  Variable variable; ///< of the environment; empty: there are none
   bool err_is_terminal = false;
   std::size_t terminal_columns = 100;
 };

@@ -106,7 +106,7 @@ std::string help_text(const std::vector<Command>& all) {
       "fewer FLOPs are faster on this machine\n\n"
       "usage: attnprof COMMAND [FLAGS]; attnprof COMMAND --help lists the flags of a command\n\n";
   for (const Command& command : all) {
-    out += fmt::format("  {:8} {}\n", command.name, command.summary);
+    out += fmt::format("  {:10} {}\n", command.name, command.summary);
   }
   out += "\n  --version  version, commit and build of this program\n\n"
          "exit codes: 0 ok, 1 internal error, 2 usage, 3 regression, 4 a row failed or was incorrect,\n"

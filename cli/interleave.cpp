@@ -1,25 +1,38 @@
 #include "cli/interleave.hpp"
 
+#include "profilers/statistics.hpp"
+
 #include <algorithm>
+#include <cmath>
 
 namespace attnprof::cli {
 namespace {
 
 using profilers::Measurement;
 
-/// Two visits a round.
-constexpr double kVisits = 2.0 * kInterleavedRounds;
+/// As many rounds as half the timeout holds, with a warm-up run and a sample in each of the two visits.
+int rounds_for(const std::vector<PreparedCase>& cases, const MeasuringRequest& measuring) {
+  double round_s = 0;
+  for (const PreparedCase& one : cases) {
+    constexpr double kRunsPerRound = 4;
+    round_s += one.program == nullptr ? 0 : kRunsPerRound * one.first_run_s;
+  }
+  const double budget_s = measuring.timing.timeout_s / 2 * static_cast<double>(cases.size());
+  const double fitting = round_s > 0 ? budget_s / round_s : kMostRounds;
+  return static_cast<int>(std::clamp(fitting, double{kFewestRounds}, double{kMostRounds}));
+}
 
-profilers::MeasureOptions visit_options(const profilers::MeasureOptions& timing) {
+profilers::MeasureOptions visit_options(const profilers::MeasureOptions& timing, int rounds) {
+  const double visits = 2.0 * rounds;
   profilers::MeasureOptions out = timing;
   out.warmup = 1; // brings back what the other cases pushed out of the caches
   out.repetitions.reset();
   if (timing.repetitions) {
-    out.repetitions = std::max<std::int64_t>(1, *timing.repetitions / static_cast<std::int64_t>(kVisits));
+    out.repetitions = std::max<std::int64_t>(1, *timing.repetitions / static_cast<std::int64_t>(visits));
   }
-  out.min_time_s = timing.min_time_s / kVisits;
+  out.min_time_s = timing.min_time_s / visits;
   out.max_noise.reset(); // a visit stops on its share of the time, so that all rounds weigh the same
-  out.timeout_s = timing.timeout_s / kVisits;
+  out.timeout_s = timing.timeout_s / visits;
   out.min_samples = 1;
   return out;
 }
@@ -78,7 +91,8 @@ void summarise(Measurement& measured, double max_noise) {
 RoundMedians measure_interleaved(std::vector<PreparedCase>& cases, const MeasuringRequest& measuring, Seams& seams) {
   RoundMedians out;
   out.medians_s.resize(cases.size());
-  const profilers::MeasureOptions options = visit_options(measuring.timing);
+  const int count = rounds_for(cases, measuring);
+  const profilers::MeasureOptions options = visit_options(measuring.timing, count);
   const auto visit = [&](std::size_t i, const profilers::MeasureOptions& how) {
     return profilers::measure([&] { cases[i].program->run(); }, how, *seams.clock, *seams.host, cases[i].cache,
                               seams.interrupt->requested);
@@ -92,8 +106,9 @@ RoundMedians measure_interleaved(std::vector<PreparedCase>& cases, const Measuri
       visit(i, warm);
     }
   }
-  for (int round = 0; round < kInterleavedRounds && !seams.interrupt->requested; ++round) {
+  for (int round = 0; round < count && !seams.interrupt->requested; ++round) {
     std::vector<std::vector<double>> samples(cases.size());
+    std::vector<std::vector<double>> visits(cases.size());
     for (std::size_t step = 0; step < 2 * cases.size(); ++step) {
       const std::size_t i = step < cases.size() ? step : 2 * cases.size() - 1 - step;
       if (cases[i].program == nullptr || seams.interrupt->requested) {
@@ -101,11 +116,15 @@ RoundMedians measure_interleaved(std::vector<PreparedCase>& cases, const Measuri
       }
       Measurement measured = visit(i, options);
       samples[i].insert(samples[i].end(), measured.samples_s.begin(), measured.samples_s.end());
+      visits[i].push_back(profilers::median(measured.samples_s).value_or(0.0));
       append(cases[i].record.measured, std::move(measured));
     }
     for (std::size_t i = 0; i < cases.size(); ++i) {
       if (const std::optional<double> median = profilers::median(samples[i])) {
         out.medians_s[i].push_back(*median);
+      }
+      if (visits[i].size() == 2 && visits[i][0] > 0 && visits[i][1] > 0) {
+        out.self_log_ratios.push_back(std::log(visits[i][1] / visits[i][0]));
       }
     }
   }
@@ -117,25 +136,47 @@ RoundMedians measure_interleaved(std::vector<PreparedCase>& cases, const Measuri
   return out;
 }
 
-std::optional<PairedRatio> paired_ratio(const std::vector<double>& base_s, const std::vector<double>& other_s) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < std::min(base_s.size(), other_s.size()); ++i) {
-    if (base_s[i] > 0) {
-      ratios.push_back(other_s[i] / base_s[i]);
+TurnComparison compare_turns(const RoundMedians& rounds, const std::vector<std::vector<std::size_t>>& groups,
+                             std::optional<double> threshold) {
+  TurnComparison out;
+  out.verdicts.resize(rounds.medians_s.size());
+  out.threshold = threshold.value_or(kDefaultThreshold);
+  double least_error = 0;
+  const auto spread = profilers::spread_about_zero(rounds.self_log_ratios);
+  if (spread && !rounds.medians_s.empty()) {
+    // A visit scatters by spread / sqrt 2, and so does the ratio of two pairs of visits; the median of all rounds by
+    // 1.2533 / sqrt of their number of that.
+    constexpr double kMeanToMedian = 1.2533;
+    const auto count = static_cast<double>(std::max<std::size_t>(1, rounds.medians_s.front().size()));
+    least_error = *spread / std::sqrt(2.0) * kMeanToMedian / std::sqrt(count);
+    out.noise_floor = profilers::noise_floor(least_error);
+    out.self_tests = rounds.self_log_ratios.size();
+    out.threshold = usable_threshold(threshold, *out.noise_floor, out.self_tests, out.notes);
+  }
+  std::vector<std::pair<std::size_t, profilers::Effect>> effects;
+  std::vector<double> p;
+  for (const std::vector<std::size_t>& group : groups) {
+    for (std::size_t i = 1; i < group.size(); ++i) {
+      auto effect = profilers::paired_effect(rounds.medians_s[group.front()], rounds.medians_s[group[i]]);
+      if (effect) {
+        effect->standard_error = std::max(effect->standard_error, least_error);
+        p.push_back(profilers::difference_p(*effect));
+        effects.emplace_back(group[i], *effect);
+      }
     }
   }
-  const std::optional<double> ratio = profilers::median(ratios);
-  if (!ratio) {
-    return std::nullopt;
+  const std::vector<double> adjusted = profilers::holm_adjusted(p);
+  for (std::size_t i = 0; i < effects.size(); ++i) {
+    const profilers::Effect& effect = effects[i].second;
+    const profilers::Interval interval = profilers::interval_of(effect);
+    const double significance = kFalseAlarm / static_cast<double>(effects.size());
+    out.verdicts[effects[i].first] = TurnVerdict{std::exp(effect.log_ratio),
+                                                 {std::exp(interval.low), std::exp(interval.high)},
+                                                 adjusted[i],
+                                                 std::expm1(profilers::detectable_log_ratio(effect, significance)),
+                                                 verdict_of(effect, adjusted[i], out.threshold)};
   }
-  return PairedRatio{*ratio, profilers::bootstrap_median_interval(ratios)};
-}
-
-std::string_view verdict_of(const PairedRatio& ratio) {
-  if (!ratio.interval || (ratio.interval->low <= 1 && ratio.interval->high >= 1)) {
-    return "no difference shown";
-  }
-  return ratio.interval->low > 1 ? "slower" : "faster";
+  return out;
 }
 
 std::vector<std::vector<std::size_t>> comparison_groups(const std::vector<PlannedCase>& cases) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
+#include <sstream>
 
 namespace attnprof::cli {
 namespace {
@@ -72,7 +73,9 @@ std::vector<OptionSpec> measuring_options() {
 std::vector<OptionSpec> gate_options() {
   constexpr OptionGroup kGroup = OptionGroup::kGate;
   return {option(kGroup, "--threshold", "", "RATIO", "tolerated change (5%)"),
-          option(kGroup, "--metric", "", "COLUMN", "compared (time_median_s)"),
+          option(kGroup, "--metric", "", "COLUMNS", "compared (time_median_s)"),
+          option(kGroup, "--gate", "", "KIND", "times|counts (CI: counts)"),
+          option(kGroup, "--across-machines", "", "", "compare roof_fraction"),
           option(kGroup, "--fail-on", "", "LIST", "regress, missing, fail (these), inconclusive, implausible")};
 }
 
@@ -185,7 +188,7 @@ MeasuringRequest measuring_request(const Arguments& arguments) {
   return out;
 }
 
-GateOptions gate_request(const Arguments& arguments) {
+GateOptions gate_request(const Arguments& arguments, const std::optional<std::string>& shared_runner) {
   GateOptions out;
   if (const auto text = arguments.text("--threshold")) {
     out.threshold = parse_ratio("--threshold", *text);
@@ -194,9 +197,22 @@ GateOptions gate_request(const Arguments& arguments) {
     parse_fail_on(*text, out);
   }
   if (const auto text = arguments.text("--metric")) {
-    out.metric = *text;
-    static_cast<void>(compare_records({}, {}, out)); // throws for a column that cannot be compared
+    std::istringstream names(*text);
+    for (std::string name; std::getline(names, name, ',');) {
+      out.metrics.push_back(name);
+    }
   }
+  out.across_machines = arguments.given("--across-machines");
+  const bool all_counts = !out.metrics.empty() && std::all_of(out.metrics.begin(), out.metrics.end(), is_count);
+  if (const auto text = arguments.text("--gate")) {
+    if (*text != name_of(GateKind::kTimes) && *text != name_of(GateKind::kCounts)) {
+      throw Error(ErrorKind::kUsage, fmt::format("--gate '{}' is not valid: choose one of times, counts", *text));
+    }
+    out.kind = *text == name_of(GateKind::kCounts) ? GateKind::kCounts : GateKind::kTimes;
+  } else if (!out.threshold && (all_counts || (shared_runner && out.metrics.empty()))) {
+    out.kind = GateKind::kCounts;
+  }
+  check(out);
   return out;
 }
 

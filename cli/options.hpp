@@ -10,6 +10,8 @@
 #include "profilers/session.hpp"
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -55,7 +57,9 @@ struct MeasuringRequest {
 /// Throws Error(kUsage).
 MeasuringRequest measuring_request(const Arguments& arguments);
 
-/// --threshold, --fail-on, --metric. Throws Error(kUsage).
-GateOptions gate_request(const Arguments& arguments);
+/// --threshold, --fail-on, --metric, --gate, --across-machines. Without --gate, counts are compared where the metrics
+/// are counts, or where nothing is said about times and `shared_runner` names a machine whose times mean little; a
+/// threshold asks for times. Throws Error(kUsage).
+GateOptions gate_request(const Arguments& arguments, const std::optional<std::string>& shared_runner);
 
 } // namespace attnprof::cli

@@ -133,7 +133,8 @@ Seams system_seams() {
   out.clock = std::make_shared<profilers::SteadyClock>();
   out.host = std::make_shared<profilers::LinuxHostProbe>();
   out.files = std::make_shared<reports::DiskFiles>();
-  out.environment = [] { return profilers::read_environment({"/", profilers::allowed_cpus()}); };
+  // Before any thread is bound: a program that is alive leaves this thread one processor.
+  out.environment = [allowed = profilers::allowed_cpus()] { return profilers::read_environment({"/", allowed}); };
   out.machine_path = [](const std::string& fingerprint) { return profilers::default_machine_path(fingerprint); };
   out.measure_machine = [environment = out.environment, clock = out.clock](double budget_s) {
     const profilers::Environment here = environment();
@@ -161,6 +162,7 @@ Seams system_seams() {
       return simulate(valgrind, case_id, seed, caches, timeout_s, *interrupt);
     };
   }
+  out.variable = profilers::environment_variable;
   out.err_is_terminal = ::isatty(STDERR_FILENO) != 0 && profilers::environment_variable("TERM") != "dumb";
   out.terminal_columns = terminal_columns();
   return out;

@@ -25,6 +25,11 @@ if(PFM_INCLUDE_DIR AND PFM_LIBRARY)
 else()
   message(STATUS "libpfm4 was not found: floating-point operations will not be counted by the processor")
 endif()
+find_package(SQLite3 QUIET)
+if(NOT SQLite3_FOUND)
+  message(STATUS "SQLite was not found: `attnprof history` will say so; install libsqlite3-dev (Debian, Ubuntu) or "
+                 "sqlite-devel (Fedora) and configure again")
+endif()
 if(ATTNPROF_TESTS)
   find_package(Catch2 REQUIRED) # version 2 and 3 both do: tests/support/catch.hpp is the one place that knows
 endif()

@@ -34,11 +34,6 @@ std::vector<double> absolute_deviations(std::span<const double> samples, double 
   return deviations;
 }
 
-// A portable bounded draw: the standard distributions differ between libraries, mt19937_64 itself does not.
-std::size_t draw_below(std::mt19937_64& generator, std::size_t bound) {
-  return static_cast<std::size_t>(((generator() >> 32U) * static_cast<std::uint64_t>(bound)) >> 32U);
-}
-
 std::array<std::span<const double>, 4> quarters_of(std::span<const double> samples) {
   std::array<std::span<const double>, 4> quarters;
   for (std::size_t i = 0; i < 4; ++i) {
@@ -104,16 +99,21 @@ std::optional<double> median_absolute_deviation(std::span<const double> samples)
   return median_in_place(deviations);
 }
 
-std::optional<Interval> bootstrap_median_interval(std::span<const double> samples, const BootstrapOptions& options) {
+std::size_t draw_below(std::mt19937_64& generator, std::size_t bound) {
+  return static_cast<std::size_t>(((generator() >> 32U) * static_cast<std::uint64_t>(bound)) >> 32U);
+}
+
+std::size_t bootstrap_block(std::size_t samples) {
+  return static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(samples))));
+}
+
+std::vector<double> bootstrap_medians(std::span<const double> samples, std::size_t block,
+                                      const BootstrapOptions& options) {
   const std::size_t count = samples.size();
-  if (count < kMinIntervalSamples || options.resamples < 1)
-    return std::nullopt;
-  const auto block = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
-  // Many samples need few resamples: their interval is narrow, and the cost grows with the product.
   constexpr std::size_t kDraws = 250'000;
   constexpr std::size_t kLeastResamples = 100;
-  const auto most = static_cast<std::size_t>(options.resamples);
-  const std::size_t rounds = std::min(most, std::max(kLeastResamples, kDraws / count));
+  const auto most = static_cast<std::size_t>(std::max(options.resamples, 0));
+  const std::size_t rounds = count == 0 ? 0 : std::min(most, std::max(kLeastResamples, kDraws / count));
   std::mt19937_64 generator(options.seed);
   std::vector<double> medians;
   std::vector<double> resample(count);
@@ -125,6 +125,13 @@ std::optional<Interval> bootstrap_median_interval(std::span<const double> sample
     }
     medians.push_back(median_in_place(resample));
   }
+  return medians;
+}
+
+std::optional<Interval> bootstrap_median_interval(std::span<const double> samples, const BootstrapOptions& options) {
+  if (samples.size() < kMinIntervalSamples || options.resamples < 1)
+    return std::nullopt;
+  const std::vector<double> medians = bootstrap_medians(samples, bootstrap_block(samples.size()), options);
   const double center = *median(samples);
   const double tail = (1 - options.confidence) / 2;
   return Interval{std::min(*quantile(medians, tail), center), std::max(*quantile(medians, 1 - tail), center)};

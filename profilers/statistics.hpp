@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <random>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,16 @@ struct BootstrapOptions {
   int resamples = 500;
   std::uint64_t seed = 0x5eed;
 };
+
+/// A draw below `bound` that is the same on every system, which the standard distributions are not.
+std::size_t draw_below(std::mt19937_64& generator, std::size_t bound);
+
+/// Medians of resamples that are drawn in runs of `block` neighbours, circularly; a block of 1 draws single samples.
+/// Many samples get fewer resamples: their medians scatter little, and the cost grows with the product.
+std::vector<double> bootstrap_medians(std::span<const double> samples, std::size_t block,
+                                      const BootstrapOptions& options = {});
+/// ceil(sqrt(n)): neighbours that are drawn together, so that samples that move together count as few.
+std::size_t bootstrap_block(std::size_t samples);
 
 /// Confidence interval of the median: circular block bootstrap (Politis and Romano 1992), percentile form.
 /// Samples are drawn in runs of ceil(sqrt(n)) neighbours, so that samples that move together count as few, not as

@@ -21,6 +21,31 @@ std::size_t code_points(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD"; // U+FFFD
+
+/// Bytes of the code point in front, which must be whole, shortest form and allowed in XML; 0 where it is not.
+std::size_t code_point_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(text[i])); };
+  const unsigned first = byte(0);
+  if (first < 0x80U) {
+    return 1;
+  }
+  const std::size_t length = first >= 0xF0U ? 4 : first >= 0xE0U ? 3 : 2;
+  if (first < 0xC2U || first > 0xF4U || text.size() < length) {
+    return 0;
+  }
+  std::uint32_t code = first & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) {
+      return 0;
+    }
+    code = code << 6U | (byte(i) & 0x3FU);
+  }
+  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xD800U && code <= 0xDFFFU;
+  return code < kLeast[length] || code > 0x10FFFFU || surrogate || code == 0xFFFEU || code == 0xFFFFU ? 0 : length;
+}
+
 void append_cell(std::string& line, const std::string& cell, std::size_t width, Align align) {
   const std::string blanks(width - code_points(cell), ' ');
   line += align == Align::kRight ? blanks + cell : cell + blanks;
@@ -134,20 +159,65 @@ std::string capacity(std::int64_t bytes) {
 std::string escape_markup(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = code_point_bytes(text.substr(i));
+    const char c = text[i];
+    if (length > 1) {
+      out += text.substr(i, length);
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (c == '\'') {
+      out += "&#39;";
+    } else if (c == '\n' || c == '\r' || c == '\t') {
+      out += fmt::format("&#{};", static_cast<int>(c));
+    } else if (length == 0 || static_cast<unsigned char>(c) < 0x20U) {
+      out += kReplacement;
+    } else {
+      out += c;
+    }
+    i += std::max<std::size_t>(length, 1);
+  }
+  return out;
+}
+
+std::string escape_markdown(std::string_view text) {
+  std::string out;
+  for (const char c : text) { // an underscore within a word is no markup
     switch (c) {
-    case '&': out += "&amp;"; break;
+    case '|':
+    case '\\':
+    case '`':
+    case '*':
+    case '[': out += '\\', out += c; break;
     case '<': out += "&lt;"; break;
     case '>': out += "&gt;"; break;
-    case '"': out += "&quot;"; break;
-    case '\'': out += "&#39;"; break;
-    default:
-      if (static_cast<unsigned char>(c) < 0x20U && c != '\n' && c != '\t' && c != '\r') {
-        out += "\xEF\xBF\xBD";
-      } else {
-        out += c;
-      }
+    case '&': out += "&amp;"; break;
+    case '\n':
+    case '\r': out += ' '; break;
+    default: out += c;
     }
+  }
+  return out;
+}
+
+std::string markdown_table(const std::vector<TextColumn>& columns, const std::vector<std::vector<std::string>>& rows) {
+  const auto line = [](const auto& cells, const auto& text_of) {
+    std::string out = "|";
+    for (const auto& cell : cells) {
+      out += fmt::format(" {} |", text_of(cell));
+    }
+    return out + "\n";
+  };
+  std::string out = line(columns, [](const TextColumn& column) { return escape_markdown(column.header); });
+  out += line(columns, [](const TextColumn& column) { return column.align == Align::kLeft ? ":---" : "---:"; });
+  for (const auto& row : rows) {
+    out += line(row, [](const std::string& cell) { return escape_markdown(cell); });
   }
   return out;
 }

@@ -26,8 +26,12 @@ std::string plain(std::optional<double> value);
 /// Capacities in KiB and MiB.
 std::string capacity(std::int64_t bytes);
 
-/// Escapes & < > " ' for HTML and XML text and quoted attributes; control characters that XML forbids become U+FFFD.
+/// Escapes & < > " ' and line ends for HTML and XML text and quoted attributes, where a bare line end would read back
+/// as a blank; control characters that XML forbids, and bytes that are not UTF-8, become U+FFFD.
 std::string escape_markup(std::string_view text);
+
+/// Text of a Markdown cell or line, which cannot end it or become markup.
+std::string escape_markdown(std::string_view text);
 
 enum class Align { kLeft, kRight };
 struct TextColumn {
@@ -37,5 +41,7 @@ struct TextColumn {
 /// Lines up cells by code points; two spaces between columns, no trailing blanks, "\n" after every line.
 /// Every row has as many cells as there are columns.
 std::string text_table(const std::vector<TextColumn>& columns, const std::vector<std::vector<std::string>>& rows);
+/// The same as a Markdown table, every cell escaped.
+std::string markdown_table(const std::vector<TextColumn>& columns, const std::vector<std::vector<std::string>>& rows);
 
 } // namespace attnprof::reports

@@ -14,5 +14,9 @@ Command machine_command();
 Command verify_command();
 Command merge_command();
 Command doctor_command();
+Command history_command();
+Command explain_command();
+Command completion_command();
+Command manual_command();
 
 } // namespace attnprof::cli

@@ -5,10 +5,12 @@
 #include "reports/record_json.hpp"
 #include "reports/result_set.hpp"
 #include "reports/writers/csv.hpp"
+#include "reports/writers/gbench.hpp"
 #include "reports/writers/gnuplot.hpp"
 #include "reports/writers/html.hpp"
 #include "reports/writers/junit.hpp"
 #include "reports/writers/markdown.hpp"
+#include "reports/writers/trace.hpp"
 
 #include <fmt/format.h>
 #include <ostream>
@@ -35,6 +37,8 @@ const std::vector<View>& views() {
       {"--md", "Markdown summary", [](const ResultSet& r) { return reports::summary_markdown(r); }},
       {"--json", "all records as one document",
        [](const ResultSet& r) { return reports::json_text(reports::cases_document(r.records), 1) + "\n"; }},
+      {"--gbench", "as Google Benchmark writes it", [](const ResultSet& r) { return reports::gbench_json(r); }},
+      {"--trace", "launches, for ui.perfetto.dev", [](const ResultSet& r) { return reports::trace_json(r.records); }},
       {"--junit", "JUnit XML, a test case a case", [](const ResultSet& r) { return reports::junit_xml(r); }},
   };
   return kViews;

@@ -11,6 +11,7 @@
 #include "operators/core/error.hpp"
 #include "reports/console.hpp"
 #include "reports/record_json.hpp"
+#include "reports/writers/trace.hpp"
 
 #include <fmt/format.h>
 #include <ostream>
@@ -81,6 +82,9 @@ int run_cases(const Arguments& arguments, Context& context) {
       context.out << reports::result_table(records) << reports::verdict_sentence(records) << '\n';
     }
   }
+  if (const auto file = arguments.text("--trace")) {
+    context.seams.files->write(*file, reports::trace_json(records));
+  }
   name_rows(records, arguments.given("--json"), context.err);
   context.err << unverified_sentence(records);
   return rows_exit_code(records, *context.seams.interrupt);
@@ -99,6 +103,7 @@ Command run_command() {
                         measuring_options(),
                         {{"--replay", "", "N", "only run N times, for other profilers", OptionGroup::kOutput},
                          {"--json", "", "", "print cases as JSON", OptionGroup::kOutput},
+                         {"--trace", "", "FILE", "launches, for ui.perfetto.dev", OptionGroup::kOutput},
                          hardware_option()}});
   out.examples = {"run --variant mha --seq-len 1024 --dim 512 --heads 8 --plan eager,fused",
                   "run --variant gqa --phase decode --past-len 4095 --dim 1024 --heads 16 --json"};

@@ -2,10 +2,10 @@
 #include "cli/commands/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/gate.hpp"
 #include "cli/machine_store.hpp"
 #include "cli/options.hpp"
 #include "cli/rows.hpp"
+#include "cli/run_comparison.hpp"
 #include "cli/run_folder.hpp"
 #include "cli/run_manifest.hpp"
 #include "cli/sweep_loop.hpp"
@@ -141,11 +141,9 @@ reports::ResultSet render(const RunFolder& folder, Context& context) {
 }
 
 int gate(const Arguments& arguments, const std::vector<Record>& records, const reports::ResultSet& baseline,
-         Context& context) {
-  const GateOptions options = gate_request(arguments);
-  const std::vector<RowChange> rows = compare_records(baseline.records, records, options);
-  context.out << change_table(rows, baseline.records, records, options);
-  return gate_exit_code(rows, options);
+         const RunFolder& folder, const GateOptions& options, Context& context) {
+  const ComparedRuns runs{*arguments.text("--baseline"), folder.path.string(), baseline.records, records};
+  return present(compare_records(baseline.records, records, options), runs, options, arguments, context);
 }
 
 /// A sweep that is resumed elsewhere would hold old rows against the wrong roofs without a word.
@@ -199,12 +197,13 @@ int sweep(const Arguments& arguments, Context& context) {
     settings.budget_s = parse_duration_s("--budget", *budget);
   }
   // What can go wrong with the request goes wrong before the first case.
-  static_cast<void>(gate_request(arguments));
+  const bool gates = arguments.given("--baseline");
+  const GateOptions gate_settings = gates ? gate_of(arguments, context) : gate_request(arguments, std::nullopt);
   std::optional<reports::ResultSet> baseline;
   if (const auto file = arguments.text("--baseline")) {
     baseline = reports::load_results(*context.seams.files, *file);
   }
-  for (const char* flag : {"--threshold", "--metric"}) {
+  for (const char* flag : {"--threshold", "--metric", "--gate", "--across-machines", "--ci", "--junit"}) {
     if (arguments.given(flag) && !baseline) {
       throw Error(ErrorKind::kUsage, fmt::format("{} compares with an earlier run: add --baseline RUN", flag));
     }
@@ -221,6 +220,9 @@ int sweep(const Arguments& arguments, Context& context) {
     context.err << "attnprof: " << note << '\n';
   }
   const profilers::Machine machine = measured_machine(arguments, context);
+  if (baseline) {
+    require_alike(*baseline, {{}, machine, {}}, gate_settings);
+  }
   warn_of_other_machine(folder, machine, context.err);
   keep_manifest(manifest_of(arguments, measuring, plan, machine, context.seams), folder, context);
   write_machine(*context.seams.files, machine, folder.path / "machine.json");
@@ -239,8 +241,9 @@ int sweep(const Arguments& arguments, Context& context) {
   name_rows(records, false, context.err);
   context.err << unverified_sentence(records);
   const int code = rows_exit_code(records, *context.seams.interrupt);
-  const int gated = code == kExitOk && baseline ? gate(arguments, records, *baseline, context) : code;
-  const bool judges = gated == kExitOk && gate_request(arguments).fail_on_implausible;
+  const int gated =
+      code == kExitOk && baseline ? gate(arguments, records, *baseline, folder, gate_settings, context) : code;
+  const bool judges = gated == kExitOk && gate_settings.fail_on_implausible;
   return judges ? implausible_exit_code(records, context.err) : gated;
 }
 
@@ -294,7 +297,8 @@ Command sweep_command() {
                         measuring_options(),
                         own_options(),
                         {hardware_option()},
-                        gate_options()});
+                        gate_options(),
+                        gate_view_options()});
   out.examples = {"sweep", "sweep --variant mha,gqa --seq-len 128:4096:*2 --heads 8 --dim 512 -o results --resume"};
   out.run = sweep;
   return out;

@@ -18,25 +18,8 @@ using profilers::Record;
 constexpr std::size_t kSlowestKernels = 15;
 constexpr std::size_t kMostWarnings = 50;
 
-/// Text that cannot end a cell, a line or become markup.
 std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) { // an underscore within a word is no markup
-    switch (c) {
-    case '|':
-    case '\\':
-    case '`':
-    case '*':
-    case '[': out += '\\', out += c; break;
-    case '<': out += "&lt;"; break;
-    case '>': out += "&gt;"; break;
-    case '&': out += "&amp;"; break;
-    case '\n':
-    case '\r': out += ' '; break;
-    default: out += c;
-    }
-  }
-  return out;
+  return escape_markdown(text);
 }
 
 std::string row(const std::vector<std::string>& cells) {

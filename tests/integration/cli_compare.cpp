@@ -53,6 +53,17 @@ json scaled(json record, double factor) {
   return record;
 }
 
+const std::map<std::string, std::optional<std::string>> kSharedRunner = {{"CI", "true"},
+                                                                         {"ATTNPROF_RUNNER", std::nullopt},
+                                                                         {"RUNNER_ENVIRONMENT", std::nullopt},
+                                                                         {"GITHUB_ACTIONS", std::nullopt},
+                                                                         {"GITLAB_CI", std::nullopt},
+                                                                         {"CIRCLECI", std::nullopt},
+                                                                         {"TRAVIS", std::nullopt},
+                                                                         {"BUILDKITE", std::nullopt},
+                                                                         {"TF_BUILD", std::nullopt},
+                                                                         {"APPVEYOR", std::nullopt}};
+
 } // namespace
 
 TEST_CASE("compare: two runs as a gate") {
@@ -67,7 +78,8 @@ TEST_CASE("compare: two runs as a gate") {
   INFO(slow.out);
   CHECK(slow.exit_code == 3);
   CHECK(has(slow.out, "+150.0 %"));
-  CHECK(has(slow.out, "1 regressed"));
+  CHECK(has(slow.out, "1 SLOWER"));
+  CHECK(has(slow.out, "5 SAME"));
   CHECK(place.run("compare slow before --threshold 50%").exit_code == 0);
   CHECK(place.run("compare before slow --threshold 200%").exit_code == 0);
   CHECK(place.run("compare before slow --threshold 50% --fail-on missing").exit_code == 0);
@@ -93,7 +105,10 @@ TEST_CASE("compare: two runs as a gate") {
   CHECK(place.run("compare before before fewer slow --threshold 50%").exit_code == 3);
   const json changes = json::parse(place.run("compare before slow --threshold 50% --json").out);
   REQUIRE(changes["rows"].size() == 6);
-  CHECK(changes["rows"][4]["change"] == "regressed");
+  CHECK(changes["rows"][4]["verdict"] == "SLOWER");
+  CHECK(changes["rows"][4]["p"] < 0.05);
+  CHECK(changes["rows"][0]["verdict"] == "SAME");
+  CHECK(changes["correction"] == "holm");
   CHECK(changes["rows"][4]["ratio"].get<double>() == Catch::Approx(2.5));
 }
 
@@ -103,7 +118,7 @@ TEST_CASE("compare: workloads measured in turns") {
       place.run("compare --variant mha,cga --seq-len 36 --dim 16 --heads 2 --min-time 50ms --timeout 0.5");
   INFO(result.err);
   REQUIRE(result.exit_code == 0);
-  for (const char* word : {"mha", "cga", "eager", "fused", "base", "time ratio"}) {
+  for (const char* word : {"mha", "cga", "eager", "fused", "base", "time ratio", "efficiency", "noise floor"}) {
     INFO(word);
     CHECK(has(result.out, word));
   }
@@ -114,10 +129,95 @@ TEST_CASE("compare: workloads measured in turns") {
   REQUIRE(cases.size() == 2);
   CHECK(cases[0]["config"]["plan"] == "eager");
   CHECK(cases[1]["config"]["plan"] == "fused");
+  CHECK(cases[0]["measured"]["threads"] == cases[1]["measured"]["threads"]);
   for (const json& one : cases) {
     CHECK(one["measured"]["time_median_s"] > 0);
     CHECK(one["measured"]["samples"] >= 8);
   }
+  const json one = json::parse(plans.out)["comparisons"][0];
+  double sum = 0;
+  for (const auto& [name, part] : one["log_ratio_parts"].items()) {
+    sum += part.get<double>();
+  }
+  CHECK(sum == Catch::Approx(one["log_ratio"].get<double>()).margin(1e-9));
   CHECK(place.run("compare --variant mha --plan eager").exit_code == 2); // nothing to compare with
   CHECK(place.run("compare").exit_code == 2);
+}
+
+TEST_CASE("compare: counts are compared where the runner is shared, and need no measurement") {
+  const Workplace place;
+  const std::string cases = "cost --variant mha,gqa --seq-len 36 --dim 16 --heads 2 --json";
+  const auto save = [&](const std::string& args, const char* name) {
+    const RunResult result = place.run(args);
+    REQUIRE(result.exit_code == 0);
+    std::ofstream(place.file(name), std::ios::binary) << result.out;
+  };
+  save(cases, "before.json");
+  save(cases + " --causal", "causal.json");
+  save("cost --variant mha,gqa --seq-len 36 --dim 16 --heads 2 --kv-heads 1 --json", "fewer_heads.json");
+  CHECK(place.run("compare before.json before.json --gate counts").exit_code == 0);
+  const RunResult ids = place.run("compare before.json causal.json --gate counts");
+  CHECK(ids.exit_code == 5); // other cases, so none is there again
+  CHECK(has(ids.out, "MISSING"));
+  CHECK(has(ids.out, "NEW"));
+
+  // The same ids with other counts: what a change of the program would do.
+  json changed = json::parse(place.run(cases).out);
+  changed["cases"][1]["totals"]["bytes_read"] = changed["cases"][1]["totals"]["bytes_read"].get<std::int64_t>() + 8;
+  std::ofstream(place.file("changed.json"), std::ios::binary) << changed.dump();
+  const RunResult counts =
+      place.run("compare before.json changed.json --gate counts --ci --junit verdicts.xml --md pr.md");
+  INFO(counts.out);
+  CHECK(counts.exit_code == 3);
+  CHECK(has(counts.out, "CHANGED"));
+  CHECK(has(counts.out, "::error file=changed.json,title=attnprof CHANGED::"));
+  CHECK(has(place.text("verdicts.xml"), "failures=\"1\""));
+  CHECK(has(place.text("pr.md"), "the gate fails"));
+  CHECK(place.run("compare before.json changed.json --metric flops,params").exit_code == 0);
+  CHECK(place.run("compare before.json changed.json --metric bytes").exit_code == 3);
+
+  const RunResult shared = place.run("compare before.json changed.json", kSharedRunner);
+  CHECK(shared.exit_code == 3);
+  CHECK(has(shared.err, "CI is set, so counts are compared"));
+  CHECK(place.run("compare before.json changed.json --gate times", kSharedRunner).exit_code == 0);
+}
+
+TEST_CASE("compare: unlike machines are refused unless asked, and then only roofs are compared") {
+  const Workplace place;
+  REQUIRE(place.run(kSmallSweep + " -o here").exit_code == 0);
+  copy_run(place, "here", "there", [](std::size_t, json r) { return steady(std::move(r)); });
+  json machine = json::parse(place.text("there/machine.json"));
+  machine["environment"]["cpu_model"] = "Another Processor";
+  std::ofstream(place.file("there") / "machine.json", std::ios::binary) << machine.dump();
+  const RunResult refused = place.run("compare here there");
+  CHECK(refused.exit_code == 2);
+  CHECK(has(refused.err, "Another Processor"));
+  CHECK(has(refused.err, "--across-machines"));
+  const RunResult across = place.run("compare here there --across-machines --fail-on none");
+  INFO(across.err);
+  CHECK(across.exit_code == 0);
+  CHECK(has(across.out, "roof_fraction"));
+  CHECK(place.run("compare here there --across-machines --metric time_median_s").exit_code == 2);
+  CHECK(place.run("compare here there --gate counts").exit_code == 0);
+}
+
+TEST_CASE("compare: --equal sizes the other side, --plant slows it down") {
+  const Workplace place;
+  const std::string quick = " --min-time 20ms --timeout 0.5";
+  const RunResult equal = place.run("compare --layout sandwich,standard --variant mha --grid 6x6 --dim 16 --heads 2 "
+                                    "--plan fused --equal flops --vary width" +
+                                    quick);
+  INFO(equal.out << equal.err);
+  CHECK(equal.exit_code == 0);
+  CHECK(has(equal.out, "for equal flops"));
+  CHECK(has(equal.out, "mismatch"));
+  const RunResult planted = place.run("compare --variant mha --seq-len 36 --dim 16 --heads 2 --plan fused --plant 100% "
+                                      "--fail-on regress" +
+                                      quick);
+  INFO(planted.out << planted.err);
+  CHECK(planted.exit_code == 3);
+  CHECK(has(planted.out, "SLOWER"));
+  CHECK(place.run("compare --variant mha,gqa --plant 10%").exit_code == 2);
+  CHECK(place.run("compare --variant mha,gqa --vary width").exit_code == 2);
+  CHECK(place.run("compare --variant mha,gqa --equal flop").exit_code == 2);
 }

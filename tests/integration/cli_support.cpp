@@ -11,6 +11,8 @@ Workplace::Workplace() {
   options_.working_directory = folder_.path();
   const std::filesystem::path cache = std::filesystem::path(binary()).parent_path() / "test-cache";
   options_.environment["XDG_CACHE_HOME"] = cache.string();
+  // The tests are the same on a CI runner as anywhere else.
+  options_.environment["ATTNPROF_RUNNER"] = "dedicated";
 }
 
 std::vector<std::string> words(const std::string& line) {
@@ -38,6 +40,14 @@ std::vector<std::string> words(const std::string& line) {
 
 RunResult Workplace::run(const std::string& line) const {
   return run(words(line));
+}
+RunResult Workplace::run(const std::string& line,
+                         const std::map<std::string, std::optional<std::string>>& variables) const {
+  RunOptions options = options_;
+  for (const auto& [name, value] : variables) {
+    options.environment[name] = value;
+  }
+  return run_binary(words(line), options);
 }
 RunResult Workplace::run(const std::vector<std::string>& args) const {
   return run_binary(args, options_);

@@ -18,6 +18,8 @@ class Workplace {
   Workplace();
   /// Words separated by blanks; what stands between single quotes is one word.
   RunResult run(const std::string& line) const;
+  /// With other environment variables; nullopt removes one.
+  RunResult run(const std::string& line, const std::map<std::string, std::optional<std::string>>& variables) const;
   RunResult run(const std::vector<std::string>& args) const;
   [[nodiscard]] std::filesystem::path file(const std::string& name) const { return folder_ / name; }
   [[nodiscard]] std::string text(const std::string& name) const;

@@ -2,6 +2,7 @@
 #include "reports/schema.hpp"
 #include "reports/writers/csv.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/unit/reports_csv_reader.hpp"
 #include "tests/unit/reports_records.hpp"
 
 #include <clocale>
@@ -10,44 +11,9 @@
 
 using namespace attnprof;
 using namespace attnprof::reports;
+using attnprof::tests::read_csv;
 
 namespace {
-
-/// A strict reader of RFC 4180, written against the RFC and not against the writer.
-std::vector<std::vector<std::string>> read_csv(const std::string& text) {
-  std::vector<std::vector<std::string>> rows(1);
-  std::string field;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
-        field += c;
-        ++i;
-      } else if (c == '"') {
-        quoted = false;
-      } else {
-        field += c;
-      }
-    } else if (c == '"') {
-      REQUIRE(field.empty());
-      quoted = true;
-    } else if (c == ',') {
-      rows.back().push_back(std::move(field));
-      field.clear();
-    } else if (c == '\n') {
-      rows.back().push_back(std::move(field));
-      field.clear();
-      rows.emplace_back();
-    } else {
-      field += c;
-    }
-  }
-  REQUIRE_FALSE(quoted);
-  REQUIRE(rows.back().empty()); // the text ends with a line end
-  rows.pop_back();
-  return rows;
-}
 
 std::string cell(const std::vector<std::vector<std::string>>& rows, std::size_t row, const std::string& name) {
   for (std::size_t i = 0; i < rows[0].size(); ++i) {
