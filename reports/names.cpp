@@ -50,6 +50,12 @@ std::string join_parts(const std::vector<const ParamSpec*>& params, const Config
 
 /// Splits the groups by one more parameter; false where that tells nothing apart.
 bool split(const std::vector<Record>& records, const ParamSpec& param, std::vector<std::size_t>& group_of) {
+  // Most parameters are the same in all cases, and texts of ten thousand are slow to make.
+  if (std::all_of(records.begin(), records.end(), [&](const Record& record) {
+        return record.config.get(param.name) == records.front().config.get(param.name);
+      })) {
+    return false;
+  }
   std::map<std::pair<std::size_t, std::string>, std::size_t> next;
   std::vector<std::size_t> refined;
   for (std::size_t i = 0; i < records.size(); ++i) {

@@ -17,7 +17,7 @@ stop() {
 # What the build needs, one a line:
 #   use | name | found by | apt | dnf | pacman | zypper | what for
 # use: tool = always, tests = only where tests are built, optional = built without it if it cannot be had, bench = the
-# same for the benchmark.
+# same for the benchmark, test-extra = some tests are skipped without it.
 # found by: any one of these commands or headers. Headers, because a copy installed by hand must do as well.
 dependencies() {
   cat <<'TABLE'
@@ -32,6 +32,7 @@ tool|oneDNN|header:oneapi/dnnl/dnnl.hpp|libdnnl-dev|onednn-devel|onednn|onednn-d
 optional|libpfm4|header:perfmon/pfmlib.h|libpfm4-dev|libpfm-devel|libpfm|libpfm-devel|names of hardware counters
 optional|SQLite|header:sqlite3.h|libsqlite3-dev|sqlite-devel|sqlite|sqlite3-devel|history of many runs
 bench|OpenBLAS|header:cblas.h header:openblas/cblas.h header:openblas-pthread/cblas.h|libopenblas-dev|openblas-devel|openblas|openblas-devel|matrix products to compare with
+test-extra|Chromium|command:chromium command:chromium-browser command:google-chrome|chromium|chromium|chromium|chromium|tests of report.html in a browser
 tests|Catch2|header:catch2/catch.hpp header:catch2/catch_all.hpp|catch2|catch-devel|catch2|Catch2-devel|tests
 TABLE
 }
@@ -171,7 +172,7 @@ install_dependencies() {
   run_install "${packages[@]}" || stop_failed 2 "the packages could not be installed. By hand, as root: ${install[*]}"
 }
 
-# install_optional USE...: these are tried apart, so that a name that this system does not have stops nothing.
+# install_optional USE...: tried one by one, so that a name that this system does not have stops nothing.
 install_optional() {
   local line
   while IFS= read -r line; do
@@ -182,7 +183,7 @@ install_optional() {
       say "installing with $manager: $(column "$package_column" <<<"$line") ($(column 8 <<<"$line"))"
       ! run_install "$(column "$package_column" <<<"$line")" || continue
     fi
-    say "building without $(column 2 <<<"$line") ($(column 8 <<<"$line"))"
+    say "going on without $(column 2 <<<"$line") ($(column 8 <<<"$line"))"
   done < <(missing_dependencies "$@")
 }
 
@@ -233,8 +234,9 @@ build_jobs() {
 # What the configuration depends on. A change inside the CMake files is the build's own business: it runs CMake again by
 # itself. The list of dependencies is not: a new one may have to be installed first.
 configuration_key() {
-  printf '%s\n' "$source_dir" "$build_dir" "${CMAKE_GENERATOR-}" "${CXX-}"
-  cat "$source_dir/CMakePresets.json" "$source_dir/cmake/AttnprofDependencies.cmake" "${BASH_SOURCE[0]}" | cksum
+  printf '%s\n' "$source_dir" "$build_dir" "${CMAKE_GENERATOR-}" "${CXX-}" "$(command -v npm)"
+  cat "$source_dir/CMakePresets.json" "$source_dir/cmake/AttnprofDependencies.cmake" \
+    "$source_dir/cmake/AttnprofPlotly.cmake" "${BASH_SOURCE[0]}" | cksum
 }
 
 # configure PRESET: installs what is missing and runs CMake, unless the folder holds a finished configuration.
@@ -244,9 +246,18 @@ configure() {
   [[ ! -f $stamp || $(<"$stamp") != "$key" ]] || return 0
 
   case $1 in
-    release) install_dependencies tool && install_optional optional ;;
-    bench) install_dependencies tool && install_optional optional bench ;;
-    *) install_dependencies tool tests && install_optional optional ;;
+    release)
+      install_dependencies tool
+      install_optional optional
+      ;;
+    bench)
+      install_dependencies tool
+      install_optional optional bench
+      ;;
+    *)
+      install_dependencies tool tests
+      install_optional optional test-extra
+      ;;
   esac
   check_tool_versions
   # What an earlier configuration of another place or generator left would be refused by CMake.
