@@ -425,7 +425,9 @@ int compare_workloads(const Arguments& arguments, Context& context) {
     print(results, context.out);
   }
   name_rows(results.records, as_json, context.err);
-  return exit_code_of(results, turn, *context.seams.interrupt);
+  const int code = exit_code_of(results, turn, *context.seams.interrupt);
+  const bool judges = code == kExitOk && turn.gate.fail_on_implausible;
+  return judges ? implausible_exit_code(results.records, context.err) : code;
 }
 
 std::vector<std::optional<double>> medians_in_turns(const std::vector<operators::Config>& configs,

@@ -66,8 +66,8 @@ Json benchmark_of(const Record& record, std::size_t index) {
               {"repetitions", 1},
               {"repetition_index", 0},
               {"threads", 1}}; // as Google counts them: instances of the benchmark at once
-  const auto time_s = record.measured ? record.measured->time_median_s : std::optional<double>();
-  if (record.status != Status::kOk || !time_s) {
+  const double time_s = record.measured ? record.measured->time_median_s.value_or(0.0) : 0.0;
+  if (record.status != Status::kOk || !(time_s > 0.0)) {
     out["error_occurred"] = true;
     out["error_message"] =
         std::string(name_of(record.status)) + (record.reason.empty() ? ": nothing was measured" : ": " + record.reason);
@@ -76,8 +76,8 @@ Json benchmark_of(const Record& record, std::size_t index) {
   constexpr double kNanoseconds = 1e9;
   out["iterations"] =
       static_cast<std::int64_t>(record.measured->samples_s.size()) * record.measured->iterations_per_sample;
-  out["real_time"] = *time_s * kNanoseconds;
-  out["cpu_time"] = *time_s * kNanoseconds;
+  out["real_time"] = time_s * kNanoseconds;
+  out["cpu_time"] = time_s * kNanoseconds;
   out["time_unit"] = "ns";
   out["label"] = "median of wall times; cpu_time repeats real_time";
   add_figures(out, record);
