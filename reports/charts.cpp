@@ -2,10 +2,12 @@
 
 #include "reports/columns.hpp"
 #include "reports/derive.hpp"
+#include "reports/ranking.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 
 namespace attnprof::reports {
 namespace {
@@ -89,6 +91,26 @@ void include_roofs(RooflineChart& chart) {
   }
 }
 
+std::vector<Front> fronts_of(const ResultSet& results, const std::vector<ChartPoint>& points) {
+  std::map<std::string, std::vector<std::size_t>> of_item;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    of_item[items_of(results.records[points[i].record]).item].push_back(i);
+  }
+  std::vector<Front> out;
+  for (const auto& [item, places] : of_item) {
+    std::vector<std::pair<double, double>> coordinates;
+    for (const std::size_t place : places) {
+      coordinates.emplace_back(points[place].x, points[place].y);
+    }
+    Front front{item, {}};
+    for (const std::size_t at : pareto_front(coordinates)) {
+      front.points.push_back(places[at]);
+    }
+    out.push_back(std::move(front));
+  }
+  return out;
+}
+
 } // namespace
 
 std::string series_name(const Record& record) {
@@ -153,6 +175,7 @@ ThroughputChart throughput_chart(const ResultSet& results) {
     include(chart.x, chart.points.back().x);
     include(chart.y, chart.points.back().y);
   }
+  chart.fronts = fronts_of(results, chart.points);
   pad(chart.x, 2.0);
   pad(chart.y, 2.0);
   return chart;

@@ -50,9 +50,17 @@ struct RooflineChart {
 };
 RooflineChart roofline_chart(const ResultSet& results);
 
+/// The points of one kind of item on which nothing that does as much work is faster, by growing work: images and tokens
+/// do not compare.
+struct Front {
+  std::string item;
+  std::vector<std::size_t> points; ///< indices into the chart's points
+};
+
 /// x: FLOP per item, y: items per second.
 struct ThroughputChart {
   std::vector<ChartPoint> points;
+  std::vector<Front> fronts;
   std::vector<NotDrawn> not_drawn;
   std::string item; ///< "image", "token", or "item" where the cases differ
   Range x;

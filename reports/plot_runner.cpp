@@ -1,13 +1,16 @@
 // Running gnuplot: the one place of reports that starts a process.
 #include "reports/result_set.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <spawn.h>
 #include <string>
+#include <string_view>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 extern char** environ; // NOLINT: POSIX
 
@@ -46,6 +49,48 @@ std::string in_folder(const std::filesystem::path& folder, const std::string& sc
   return "cd '" + quoted + "'\n" + script;
 }
 
+/// The environment with a fixed time of creation, which PDF files hold: the same script gives the same bytes.
+class FixedTime {
+ public:
+  FixedTime() : setting_("SOURCE_DATE_EPOCH=0") {
+    for (char** at = environ; *at != nullptr; ++at) {
+      if (!std::string_view(*at).starts_with("SOURCE_DATE_EPOCH=")) {
+        variables_.push_back(*at);
+      }
+    }
+    variables_.push_back(setting_.data());
+    variables_.push_back(nullptr);
+  }
+  FixedTime(const FixedTime&) = delete;
+  FixedTime& operator=(const FixedTime&) = delete;
+  char* const* get() { return variables_.data(); }
+
+ private:
+  std::string setting_;
+  std::vector<char*> variables_;
+};
+
+/// Older libraries write the time of day all the same: its digits are replaced one by one, so that no place in the file
+/// moves.
+void fix_creation_date(const std::filesystem::path& path) {
+  DiskFiles files;
+  std::string text = files.read(path).value_or("");
+  constexpr std::string_view kBefore = "/CreationDate (D:";
+  const std::size_t at = text.find(kBefore);
+  if (at == std::string::npos) {
+    return;
+  }
+  constexpr std::string_view kFixed = "19700101000000";
+  for (std::size_t i = 0; i < kFixed.size() && at + kBefore.size() + i < text.size(); ++i) {
+    char& digit = text[at + kBefore.size() + i];
+    if (digit < '0' || digit > '9') {
+      return;
+    }
+    digit = kFixed[i];
+  }
+  files.write(path, text);
+}
+
 bool run_gnuplot(const std::filesystem::path& folder, const std::string& script) {
   std::string name = "attnprof-plot-XXXXXX";
   const std::filesystem::path pattern = std::filesystem::temp_directory_path() / name;
@@ -64,18 +109,41 @@ bool run_gnuplot(const std::filesystem::path& folder, const std::string& script)
   std::string program = "gnuplot";
   std::array<char*, 3> arguments = {program.data(), path.data(), nullptr};
   pid_t child = 0;
-  const bool started =
-      stored && ::posix_spawnp(&child, program.c_str(), actions.get(), nullptr, arguments.data(), environ) == 0;
+  FixedTime environment;
+  const bool started = stored && ::posix_spawnp(&child, program.c_str(), actions.get(), nullptr, arguments.data(),
+                                                environment.get()) == 0;
   const bool done = started && wait_for(child) == 0;
   std::error_code ignored;
   std::filesystem::remove(path, ignored);
   return done;
 }
 
+/// Files of an earlier run are removed first: what is there afterwards was drawn now.
+std::vector<std::string> draw(const std::filesystem::path& folder, const Figure& figure) {
+  std::vector<std::string> out;
+  std::error_code ignored;
+  for (const char* kind : {".svg", ".png", ".pdf"}) {
+    std::filesystem::remove(folder / (figure.name + kind), ignored);
+  }
+  if (!run_gnuplot(folder, figure.script)) {
+    return out;
+  }
+  for (const char* kind : {".svg", ".png", ".pdf"}) {
+    const std::string name = figure.name + kind;
+    if (std::filesystem::exists(folder / name, ignored)) {
+      out.push_back(name);
+    }
+  }
+  if (std::find(out.begin(), out.end(), figure.name + ".pdf") != out.end()) {
+    fix_creation_date(folder / (figure.name + ".pdf"));
+  }
+  return out;
+}
+
 } // namespace
 
 PlotRunner gnuplot_runner() {
-  return run_gnuplot;
+  return draw;
 }
 
 } // namespace attnprof::reports

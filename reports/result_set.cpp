@@ -110,11 +110,11 @@ std::vector<std::string> write_views(Files& files, const ResultSet& results, con
   if (results.machine) {
     write("machine.json", profilers::machine_to_json(*results.machine).dump(2) + "\n");
   }
-  const std::pair<const char*, std::string> figures[] = {{"roofline.svg", roofline_gnuplot(results)},
-                                                         {"throughput.svg", throughput_gnuplot(results)}};
-  for (const auto& [name, script] : figures) {
-    if (plot && !script.empty() && plot(folder, script)) {
-      written.emplace_back(name);
+  for (const Figure& figure : figures_of(results)) {
+    write(figure.name + ".gnuplot", figure.script);
+    if (plot) {
+      const std::vector<std::string> drawn = plot(folder, figure);
+      written.insert(written.end(), drawn.begin(), drawn.end());
     }
   }
   return written;

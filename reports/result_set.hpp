@@ -22,13 +22,20 @@ struct ResultSet {
 /// known. Throws operators::Error(kIo | kUsage) that names the path.
 ResultSet load_results(Files& files, const std::filesystem::path& path);
 
-/// Runs gnuplot on a script in a folder; false where it is not installed or fails.
-using PlotRunner = std::function<bool(const std::filesystem::path& folder, const std::string& script)>;
+/// A figure for papers: the script that draws it, which writes NAME.svg, NAME.png and NAME.pdf.
+struct Figure {
+  std::string name;
+  std::string script;
+};
+/// Runs gnuplot on the script of a figure in a folder; names the files that it wrote there, none where gnuplot is not
+/// installed or fails. The same script gives the same bytes.
+using PlotRunner = std::function<std::vector<std::string>(const std::filesystem::path& folder, const Figure& figure)>;
 /// The gnuplot on the PATH.
 PlotRunner gnuplot_runner();
 
-/// Writes results.csv, kernels.csv, summary.md, report.html, machine.json, and with a plotter roofline.svg and
-/// throughput.svg. The same set gives the same bytes. Returns the names of the files written.
+/// Writes results.csv, kernels.csv, summary.md, report.html, machine.json, the scripts of the figures
+/// (roofline.gnuplot, throughput.gnuplot), and with a plotter the figures. The same set gives the same bytes. Returns
+/// the names of the files written.
 std::vector<std::string> write_views(Files& files, const ResultSet& results, const std::filesystem::path& folder,
                                      const PlotRunner& plot);
 

@@ -4,6 +4,7 @@
 #include "reports/columns.hpp"
 #include "reports/derive.hpp"
 #include "reports/format.hpp"
+#include "reports/ranking.hpp"
 
 #include <algorithm>
 #include <array>
@@ -168,87 +169,6 @@ std::string verdict_sentence(const Record& record) {
 
 namespace {
 
-/// What two cases must share to be ranked against each other.
-std::vector<std::string> ranking_key(const Record& record) {
-  static constexpr std::array<std::string_view, 14> kShared = {"device", "dtype",   "layout",   "plan",   "phase",
-                                                               "batch",  "seq_len", "past_len", "kv_len", "grid",
-                                                               "dim",    "heads",   "depth",    "causal"};
-  const Items items = items_of(record);
-  std::vector<std::string> out = {fmt::format("{}", record.threads), items.item, items.count ? exact(*items.count) : "",
-                                  std::string(name_of(record.measured->cache_policy))};
-  for (const std::string_view name : kShared) {
-    out.push_back(operators::to_string(record.config.get(name)));
-  }
-  return out;
-}
-
-bool is_unsteady(const Record& record) {
-  return record.measured->stability && *record.measured->stability != profilers::Stability::kStable;
-}
-
-struct Timed {
-  std::size_t index;
-  double flops;
-  double time_s;
-  double low_s;
-  double high_s;
-};
-
-/// Counts in `unsteady` the cases that are left out since their time cannot be relied on.
-std::map<std::vector<std::string>, std::vector<Timed>> ranking_groups(const std::vector<Record>& records,
-                                                                      std::size_t& unsteady) {
-  std::map<std::vector<std::string>, std::vector<Timed>> groups;
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    const Record& record = records[i];
-    if (record.status == profilers::Status::kOk && record.totals && record.measured && record.measured->time_median_s) {
-      if (is_unsteady(record)) {
-        ++unsteady;
-        continue;
-      }
-      const double time_s = *record.measured->time_median_s;
-      groups[ranking_key(record)].push_back({i, static_cast<double>(record.totals->work.flops().value()), time_s,
-                                             record.measured->time_ci_low_s.value_or(time_s),
-                                             record.measured->time_ci_high_s.value_or(time_s)});
-    }
-  }
-  return groups;
-}
-
-} // namespace
-
-FlopsAgainstTime flops_against_time(const std::vector<Record>& records) {
-  constexpr std::size_t kMostCases = 2000; // pairs grow with the square
-  FlopsAgainstTime out;
-  double worst_ratio = 0.0;
-  for (auto& [key, cases] : ranking_groups(records, out.unsteady)) {
-    const std::size_t count = std::min(cases.size(), kMostCases);
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t j = i + 1; j < count; ++j) {
-        const Timed& light = cases[i].flops <= cases[j].flops ? cases[i] : cases[j];
-        const Timed& heavy = cases[i].flops <= cases[j].flops ? cases[j] : cases[i];
-        const bool apart = light.high_s < heavy.low_s || heavy.high_s < light.low_s;
-        if (heavy.flops <= light.flops * 1.01 || !apart) {
-          continue;
-        }
-        ++out.pairs;
-        if (light.time_s < heavy.time_s) {
-          ++out.agreeing;
-          continue;
-        }
-        const double contradiction =
-            std::log(heavy.flops / std::max(light.flops, 1.0)) + std::log(light.time_s / heavy.time_s);
-        if (!out.worst || contradiction > worst_ratio) {
-          worst_ratio = contradiction;
-          out.worst = {light.index, heavy.index};
-        }
-      }
-    }
-  }
-  return out;
-}
-
-namespace {
-
 std::string count_text(std::size_t count, std::size_t whole) {
   return fmt::format("{} of {} cases", count, whole);
 }
@@ -327,17 +247,18 @@ std::string flops_sentence(const std::vector<Record>& records) {
   }
   std::string out = fmt::format(" Fewer FLOPs took less time in {} of {} pairs of equal layout, plan and shape{}",
                                 found.agreeing, found.pairs, left_out.empty() ? "" : fmt::format(" ({})", left_out));
-  if (!found.worst) {
+  if (found.contradictions.empty()) {
     return out + ".";
   }
-  const Record& light = records[found.worst->first];
-  const Record& heavy = records[found.worst->second];
+  const auto [light_index, heavy_index] = found.contradictions.front();
+  const Record& light = records[light_index];
+  const Record& heavy = records[heavy_index];
   const std::vector<std::string> names = short_names(records);
   const auto light_flops = static_cast<double>(light.totals->work.flops().value());
   const auto heavy_flops = static_cast<double>(heavy.totals->work.flops().value());
   return out + fmt::format("; the clearest exception: {} needs {} of the FLOPs of {} and takes {:.1f} times as long.",
-                           names[found.worst->first], whole_percent(light_flops / heavy_flops),
-                           names[found.worst->second], *light.measured->time_median_s / *heavy.measured->time_median_s);
+                           names[light_index], whole_percent(light_flops / heavy_flops), names[heavy_index],
+                           *light.measured->time_median_s / *heavy.measured->time_median_s);
 }
 
 } // namespace

@@ -20,18 +20,6 @@ std::string verdict_sentence(const std::vector<profilers::Record>& records);
 /// The same without a word on FLOPs against time.
 std::string bounds_sentence(const std::vector<profilers::Record>& records);
 
-/// Pairs of cases that can be ranked against each other: same device, threads, dtype, cache policy, layout, plan, phase
-/// and shape (batch, lengths, grid, dim, heads, depth, causal), FLOPs that differ by more than 1 %, and times whose
-/// intervals do not overlap (BUG-198). Cases that are not STABLE are left out.
-struct FlopsAgainstTime {
-  std::size_t unsteady = 0; ///< cases that were left out
-  std::size_t pairs = 0;
-  std::size_t agreeing = 0; ///< where fewer FLOPs took less time
-  /// The pair that contradicts most: indices of the case with fewer FLOPs and of the faster one.
-  std::optional<std::pair<std::size_t, std::size_t>> worst;
-};
-FlopsAgainstTime flops_against_time(const std::vector<profilers::Record>& records);
-
 /// "gqa standard seq_len=196": the parameters that tell the records apart, for each record; parameters that follow from
 /// those named before are left out. Where nothing differs, the name of the workload.
 std::vector<std::string> short_names(const std::vector<profilers::Record>& records);

@@ -42,10 +42,13 @@ const std::vector<View>& views() {
 
 void write_figures(const ResultSet& results, const std::filesystem::path& folder, Context& context) {
   context.seams.files->make_directory(folder);
-  for (const std::string& script : {reports::roofline_gnuplot(results), reports::throughput_gnuplot(results)}) {
-    if (!script.empty() && !context.seams.plot(folder, script)) {
+  for (const reports::Figure& figure : reports::figures_of(results)) {
+    context.seams.files->write(folder / (figure.name + ".gnuplot"), figure.script);
+    if (context.seams.plot(folder, figure).empty()) {
       throw Error(ErrorKind::kUnavailable,
-                  "--svg needs gnuplot on the PATH: install it, or use --html, which draws by itself");
+                  fmt::format("--svg needs gnuplot on the PATH: install it and run it on {}.gnuplot, or use --html, "
+                              "which draws by itself",
+                              (folder / figure.name).string()));
     }
   }
 }
@@ -92,7 +95,8 @@ Command report_command() {
   for (const View& view : views()) {
     out.options.push_back({view.flag, "", "FILE", view.help, OptionGroup::kOutput});
   }
-  out.options.push_back({"--svg", "", "DIR", "roofline.svg, throughput.svg (gnuplot)", OptionGroup::kOutput});
+  out.options.push_back(
+      {"--svg", "", "DIR", "roofline and throughput as .svg, .png, .pdf (gnuplot)", OptionGroup::kOutput});
   out.examples = {"report attnprof-out", "report attnprof-out --csv results.csv --junit junit.xml --svg figures"};
   out.run = report;
   return out;

@@ -1,6 +1,7 @@
 #include "reports/console.hpp"
 #include "reports/derive.hpp"
 #include "reports/launch_groups.hpp"
+#include "reports/ranking.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/reports_records.hpp"
 

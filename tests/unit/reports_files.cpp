@@ -5,7 +5,9 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/temp_dir.hpp"
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 using namespace attnprof;
 using namespace attnprof::reports;
@@ -48,11 +50,33 @@ TEST_CASE("paths that cannot be used are named") {
   CHECK_THROWS_WITH(files.read(folder.path()), Contains(folder.path().filename().string()));
 }
 
-TEST_CASE("gnuplot draws into the folder it is given, or says that it cannot") {
+TEST_CASE("gnuplot draws into the folder it is given, the same bytes each time, or says that it cannot") {
   const tests::TempDir folder;
-  const bool drawn = gnuplot_runner()(folder.path(), "set terminal svg\nset output 'x.svg'\nplot x\n");
-  const bool installed = std::system("gnuplot --version > /dev/null 2>&1") == 0;
-  CHECK(drawn == installed);
-  CHECK(std::filesystem::exists(folder / "x.svg") == installed);
-  CHECK_FALSE(gnuplot_runner()(folder.path(), "no such command\n"));
+  DiskFiles files;
+  const Figure figure{
+      "x", "set terminal svg\nset output 'x.svg'\nplot x\nset terminal pngcairo\nset output 'x.png'\nreplot\n"
+           "set terminal pdfcairo\nset output 'x.pdf'\nreplot\nunset output\n"};
+  files.write(folder / "x.png", "of an earlier run");
+  const std::vector<std::string> drawn = gnuplot_runner()(folder.path(), figure);
+  if (std::system("gnuplot -e 'if (strstrt(GPVAL_TERMINALS, \"pdfcairo\") == 0) { exit status 1 }' > /dev/null 2>&1") !=
+      0) {
+    WARN("gnuplot with its cairo terminals is not installed: nothing was drawn");
+    CHECK(drawn.empty());
+    return;
+  }
+  CHECK(drawn == std::vector<std::string>{"x.svg", "x.png", "x.pdf"});
+  std::vector<std::string> first;
+  for (const std::string& name : drawn) {
+    first.push_back(*files.read(folder / name));
+    CHECK(first.back().size() > 1000);
+  }
+  // A second later: PDF files hold the time they were made.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  gnuplot_runner()(folder.path(), figure);
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    INFO(drawn[i]);
+    CHECK((*files.read(folder / drawn[i]) == first[i]));
+  }
+  CHECK(gnuplot_runner()(folder.path(), {"x", "no such command\n"}).empty());
+  CHECK_FALSE(std::filesystem::exists(folder / "x.svg")); // what is there was drawn now
 }
