@@ -34,6 +34,11 @@ std::string threads_text(int threads) {
   return threads == 1 ? "1 thread" : fmt::format("{} threads", threads);
 }
 
+/// Machine files of hand-made ceilings hold 0 where nobody measured a spread.
+std::optional<double> spread_end(double per_s) {
+  return per_s > 0.0 ? std::optional(per_s) : std::nullopt;
+}
+
 /// The fastest of several units; absent where none is known.
 std::optional<UnitRoof> fastest(const Machine& machine,
                                 std::initializer_list<std::pair<const char*, const char*>> units, int threads) {
@@ -42,7 +47,7 @@ std::optional<UnitRoof> fastest(const Machine& machine,
     const auto ceiling = profilers::compute_ceiling(machine, dtype, unit, threads);
     if (ceiling && ceiling->per_s > 0.0 && (!best || ceiling->per_s > best->per_s)) {
       best = UnitRoof{ceiling->per_s, fmt::format("{} {} {}, {}", unit, dtype, ceiling->by, threads_text(threads)),
-                      ceiling->origin};
+                      ceiling->origin, spread_end(ceiling->low), spread_end(ceiling->high)};
     }
   }
   return best;
@@ -106,7 +111,8 @@ std::vector<TrafficRoof> kinds_of(const Machine& machine, const std::string& lev
   for (const std::string& kind : names) {
     const auto ceiling = profilers::bandwidth_ceiling(machine, level, threads, kind);
     if (ceiling && ceiling->per_s > 0.0) {
-      out.push_back({kind == kAnyTraffic ? std::string() : kind, ceiling->per_s, ceiling->origin});
+      out.push_back({kind == kAnyTraffic ? std::string() : kind, ceiling->per_s, ceiling->origin,
+                     spread_end(ceiling->low), spread_end(ceiling->high)});
     }
   }
   return out;
@@ -142,8 +148,8 @@ std::vector<MemoryRoof> memory_roofs(const Machine& machine, int threads) {
     if (given != machine.bandwidth.end()) {
       out.push_back({names[i], capacity_bytes, given->bytes_per_s, std::string(kGivenOrigin)});
     } else if (fastest_kind != kinds.end()) {
-      out.push_back(
-          {names[i], capacity_bytes, fastest_kind->bytes_per_s, fastest_kind->origin, fastest_kind->traffic, kinds});
+      out.push_back({names[i], capacity_bytes, fastest_kind->bytes_per_s, fastest_kind->origin, fastest_kind->traffic,
+                     kinds, fastest_kind->low, fastest_kind->high});
     }
   }
   return out;
@@ -154,7 +160,7 @@ std::vector<MemoryRoof> memory_roofs(const Machine& machine, int threads) {
 TrafficRoof MemoryRoof::ceiling_of(double bytes_read, double bytes_written) const {
   const double bytes = bytes_read + bytes_written;
   const double share = bytes > 0.0 ? bytes_written / bytes : 0.0;
-  TrafficRoof best{traffic, bytes_per_s, origin};
+  TrafficRoof best{traffic, bytes_per_s, origin, low, high};
   double best_distance = std::numeric_limits<double>::max();
   for (const TrafficRoof& kind : kinds) {
     const auto kind_share = written_share(kind.traffic);
@@ -173,6 +179,8 @@ Roofs at_mix(Roofs roofs, double bytes_read, double bytes_written) {
     level.bytes_per_s = chosen.bytes_per_s;
     level.origin = chosen.origin;
     level.traffic = chosen.traffic;
+    level.low = chosen.low;
+    level.high = chosen.high;
   }
   return roofs;
 }

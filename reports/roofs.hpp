@@ -16,6 +16,9 @@ struct UnitRoof {
   double per_s = 0;
   std::string label;  ///< "fma f32 avx2, 2 threads"
   std::string origin; ///< measured, given, spec
+  /// The slowest and the fastest tenth of the rounds that measured it; absent for what nobody measured.
+  std::optional<double> low = {};
+  std::optional<double> high = {};
 };
 
 /// Bandwidth of one kind of traffic.
@@ -23,6 +26,8 @@ struct TrafficRoof {
   std::string traffic; ///< read, write, copy, triad, or with _nt for non-temporal stores; empty: any
   double bytes_per_s = 0;
   std::string origin;
+  std::optional<double> low = {}; ///< as above
+  std::optional<double> high = {};
 };
 
 /// Bandwidth of one memory level for all threads of the case together.
@@ -33,6 +38,8 @@ struct MemoryRoof {
   std::string origin;
   std::string traffic = {};            ///< kind of traffic that reached it; empty: any
   std::vector<TrafficRoof> kinds = {}; ///< one entry a kind that was measured
+  std::optional<double> low = {};      ///< of that kind
+  std::optional<double> high = {};
 
   /// The ceiling of the kind whose reads and writes are mixed most like these: a kernel that only reads does not reach
   /// what non-temporal stores do, nor the other way about. Of kinds that mix equally, the faster one.

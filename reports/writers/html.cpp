@@ -2,6 +2,7 @@
 
 #include "operators/core/error.hpp"
 #include "reports/assets.hpp"
+#include "reports/findings.hpp"
 #include "reports/format.hpp"
 #include "reports/host_text.hpp"
 #include "reports/verdict.hpp"
@@ -49,18 +50,33 @@ std::string details(const ResultSet& results) {
   return out + "</dl></details>";
 }
 
+std::string findings_list(const ResultSet& results) {
+  std::string out;
+  for (const auto& [heading, sentence] : findings(results.records)) {
+    out += fmt::format("<li><b>{}</b>{}</li>", escape_markup(heading), escape_markup(sentence));
+  }
+  return out.empty() ? out : "<ul class=\"findings\">" + out + "</ul>";
+}
+
+/// Its own element, before the page's script; its text holds no end of a script element (the build checks it).
+std::string plotly_element() {
+  return plotly_script().empty() ? std::string() : fmt::format("<script>{}</script>\n", plotly_script());
+}
+
 } // namespace
 
-std::string report_html(const ResultSet& results) {
-  const Payload payload = html_payload(results);
+std::string report_html(const ResultSet& results, const Json& history) {
+  const Payload payload = html_payload(results, {}, history);
   const std::string trimmed =
       payload.trimmed.empty() ? "" : fmt::format("<p class=\"note\">{}</p>", escape_markup(payload.trimmed));
   return fill(report_template(), {{"title", fmt::format("attnprof: {} {}", results.records.size(),
                                                         results.records.size() == 1 ? "case" : "cases")},
                                   {"css", std::string(report_style())},
                                   {"js", std::string(report_script())},
+                                  {"plotly", plotly_element()},
                                   {"verdict", escape_markup(verdict_sentence(results.records))},
                                   {"host", escape_markup(host_line(results))},
+                                  {"findings", findings_list(results)},
                                   {"facts", details(results)},
                                   {"trimmed", trimmed},
                                   {"json", script_safe_json(payload.json)}});

@@ -1,15 +1,13 @@
 #include "reports/writers/html_payload.hpp"
 
-#include "reports/charts.hpp"
 #include "reports/columns.hpp"
 #include "reports/launch_groups.hpp"
 #include "reports/verdict.hpp"
 #include "reports/warning_groups.hpp"
+#include "reports/writers/html_charts.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <fmt/format.h>
 #include <map>
 #include <numeric>
@@ -19,26 +17,10 @@ namespace {
 
 using profilers::Record;
 
-/// Six digits are more than any chart or table shows, and half the size.
-Json rounded(double value) {
-  if (!std::isfinite(value)) {
-    return nullptr;
-  }
-  const std::string text = fmt::format("{:.6g}", value);
-  double out = 0.0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  // Whole numbers print without ".0".
-  return out == std::floor(out) && std::abs(out) < 1e15 ? Json(static_cast<std::int64_t>(out)) : Json(out);
-}
-
-Json rounded(const std::optional<double>& value) {
-  return value ? rounded(*value) : Json(nullptr);
-}
-
 struct CellPayload {
   Json operator()(std::monostate /*absent*/) const { return nullptr; }
   Json operator()(std::int64_t value) const { return value; }
-  Json operator()(double value) const { return rounded(value); }
+  Json operator()(double value) const { return page_number(value); }
   Json operator()(bool value) const { return value; }
   Json operator()(const std::string& value) const { return value; }
 };
@@ -55,10 +37,32 @@ Json column_json(const ColumnSpec& spec) {
 
 /// What the charts and the first table need; the rest is left out of very large pages.
 bool is_main_column(const ColumnSpec& spec) {
-  static constexpr std::array<std::string_view, 18> kMain = {
-      "id",          "status",        "reason",        "warnings",       "flops",     "bytes",
-      "intensity",   "time_median_s", "time_ci_low_s", "time_ci_high_s", "stability", "flops_per_s",
-      "items_per_s", "item",          "roof_fraction", "bound",          "plan",      "attainable_flops_per_s"};
+  static constexpr std::array<std::string_view, 26> kMain = {"id",
+                                                             "status",
+                                                             "reason",
+                                                             "warnings",
+                                                             "flops",
+                                                             "bytes",
+                                                             "intensity",
+                                                             "time_median_s",
+                                                             "time_ci_low_s",
+                                                             "time_ci_high_s",
+                                                             "stability",
+                                                             "flops_per_s",
+                                                             "items_per_s",
+                                                             "item",
+                                                             "roof_fraction",
+                                                             "bound",
+                                                             "plan",
+                                                             "attainable_flops_per_s",
+                                                             "model",
+                                                             "variant",
+                                                             "layout",
+                                                             "phase",
+                                                             "dtype",
+                                                             "device",
+                                                             "threads",
+                                                             "compulsory_bytes"};
   return std::find(kMain.begin(), kMain.end(), spec.name) != kMain.end();
 }
 
@@ -116,7 +120,7 @@ Json kernel_row(const LaunchGroup& group, TextTable& texts) {
   return Json::array({texts.number_of(group.scope), texts.number_of(group.op), texts.number_of(group.shape),
                       texts.number_of(group.kernel_impl), texts.number_of(bound),
                       static_cast<std::int64_t>(group.count), group.work.flops().value(), group.bytes.value(),
-                      rounded(group.time_s), rounded(group.roof_time_s)});
+                      page_number(group.time_s), page_number(group.roof_time_s)});
 }
 
 double time_of(const Record& record) {
@@ -149,31 +153,6 @@ std::size_t add_kernels(Json& out, const std::vector<Record>& records, std::size
   return left_out;
 }
 
-void add_unit(Json& units, const char* bound, const std::optional<UnitRoof>& roof) {
-  if (roof) {
-    units.push_back(
-        {{"bound", bound}, {"label", roof->label}, {"per_s", rounded(roof->per_s)}, {"origin", roof->origin}});
-  }
-}
-
-Json roofs_json(const RoofSet& set) {
-  Json out = {{"name", name_of(set)}, {"units", Json::array()}, {"levels", Json::array()}};
-  add_unit(out["units"], "compute", set.roofs.matrix);
-  add_unit(out["units"], "vector", set.roofs.vector);
-  // Exponentials a second are no FLOP/s: they stand among the ceilings, not on this axis.
-  for (const MemoryRoof& level : set.roofs.memory) {
-    out["levels"].push_back({{"level", level.level},
-                             {"traffic", level.traffic},
-                             {"bytes_per_s", rounded(level.bytes_per_s)},
-                             {"origin", level.origin}});
-  }
-  return out;
-}
-
-Json range_json(const Range& range) {
-  return Json::array({rounded(range.low), rounded(range.high)});
-}
-
 void add_warnings(Json& out, const std::vector<Record>& records) {
   const std::vector<std::string> names = short_names(records);
   out["warnings"] = Json::array();
@@ -182,57 +161,20 @@ void add_warnings(Json& out, const std::vector<Record>& records) {
   }
 }
 
-void add_charts(Json& out, const ResultSet& results) {
-  const RooflineChart roofline = roofline_chart(results);
-  const ThroughputChart throughput = throughput_chart(results);
-  out["roofs"] = Json::array();
-  for (const RoofSet& set : roofline.roofs) {
-    out["roofs"].push_back(roofs_json(set));
-  }
-  out["roofline"] = {{"x", range_json(roofline.x)}, {"y", range_json(roofline.y)}};
-  if (roofline.points.empty()) {
-    out["roofline"] = {{"x", Json::array({0, 0})}, {"y", Json::array({0, 0})}};
-  }
-  out["throughput"] = {{"x", range_json(throughput.x)}, {"y", range_json(throughput.y)}, {"item", throughput.item}};
-  const std::vector<std::string> names = short_names(results.records);
-  std::map<std::string, int> series;
-  out["series"] = Json::array();
-  out["cases"] = Json::array();
-  for (std::size_t i = 0; i < results.records.size(); ++i) {
-    const std::string name = series_name(results.records[i]);
-    const auto [at, is_new] = series.emplace(name, static_cast<int>(series.size()));
-    if (is_new) {
-      out["series"].push_back(name);
-    }
-    const profilers::RoofVerdict& roof = results.records[i].roof;
-    out["cases"].push_back({{"name", names[i]},
-                            {"series", at->second},
-                            {"status", std::string(name_of(results.records[i].status))},
-                            {"bound", roof.bound.empty() ? "" : bound_text(roof)},
-                            {"why", ""},
-                            {"fx", nullptr},
-                            {"fy", nullptr}});
-  }
-  for (const NotDrawn& one : roofline.not_drawn) {
-    out["cases"][one.record]["why"] = one.reason;
-  }
-  for (const ChartPoint& point : throughput.points) {
-    out["cases"][point.record]["fx"] = rounded(point.x);
-    out["cases"][point.record]["fy"] = rounded(point.y);
-  }
-}
-
 } // namespace
 
-Payload html_payload(const ResultSet& results, const PayloadLimits& limits) {
+Payload html_payload(const ResultSet& results, const PayloadLimits& limits, const Json& history) {
   Payload out;
   out.json = Json::object();
   out.json["schema_version"] = kSchemaVersion;
   const bool main_only = results.records.size() > limits.all_columns_cases;
   add_rows(out.json, results.records, main_only);
-  const std::size_t left_out = add_kernels(out.json, results.records, limits.kernel_rows);
-  add_charts(out.json, results);
+  const std::size_t left_out = add_kernels(out.json, results.records, main_only ? limits.kernel_rows / 2 : limits.kernel_rows);
+  add_charts(out.json, results, main_only ? SampleLimits{50, 10'000} : SampleLimits{});
   add_warnings(out.json, results.records);
+  if (!history.is_null()) {
+    out.json["history"] = history;
+  }
   if (main_only) {
     out.trimmed = fmt::format("With {} cases this page holds the main columns only; results.csv has all.",
                               results.records.size());

@@ -16,7 +16,8 @@ stop() {
 
 # What the build needs, one a line:
 #   use | name | found by | apt | dnf | pacman | zypper | what for
-# use: tool = always, tests = only where tests are built, optional = built without it if it cannot be had.
+# use: tool = always, tests = only where tests are built, optional = built without it if it cannot be had, test-extra =
+# some tests are skipped without it.
 # found by: any one of these commands or headers. Headers, because a copy installed by hand must do as well.
 dependencies() {
   cat <<'TABLE'
@@ -29,6 +30,7 @@ tool|Eigen 3|header:eigen3/Eigen/Core header:Eigen/Core|libeigen3-dev|eigen3-dev
 tool|nlohmann-json|header:nlohmann/json.hpp|nlohmann-json3-dev|json-devel|nlohmann-json|nlohmann_json-devel|JSON records
 tool|oneDNN|header:oneapi/dnnl/dnnl.hpp|libdnnl-dev|onednn-devel|onednn|onednn-devel|matrix products and convolutions
 optional|libpfm4|header:perfmon/pfmlib.h|libpfm4-dev|libpfm-devel|libpfm|libpfm-devel|names of hardware counters
+test-extra|Chromium|command:chromium command:chromium-browser command:google-chrome|chromium|chromium|chromium|chromium|tests of report.html in a browser
 tests|Catch2|header:catch2/catch.hpp header:catch2/catch_all.hpp|catch2|catch-devel|catch2|Catch2-devel|tests
 TABLE
 }
@@ -168,7 +170,7 @@ install_dependencies() {
   run_install "${packages[@]}" || stop_failed 2 "the packages could not be installed. By hand, as root: ${install[*]}"
 }
 
-# Optional ones are tried apart, so that a name that this system does not have stops nothing.
+# install_optional USE...: tried one by one, so that a name that this system does not have stops nothing.
 install_optional() {
   local line
   while IFS= read -r line; do
@@ -179,8 +181,8 @@ install_optional() {
       say "installing with $manager: $(column "$package_column" <<<"$line") ($(column 8 <<<"$line"))"
       ! run_install "$(column "$package_column" <<<"$line")" || continue
     fi
-    say "building without $(column 2 <<<"$line") ($(column 8 <<<"$line"))"
-  done < <(missing_dependencies optional)
+    say "going on without $(column 2 <<<"$line") ($(column 8 <<<"$line"))"
+  done < <(missing_dependencies "$@")
 }
 
 # stop_failed EXIT_CODE MESSAGE: the end of the log, then the message, then where the whole log is.
@@ -230,8 +232,9 @@ build_jobs() {
 # What the configuration depends on. A change inside the CMake files is the build's own business: it runs CMake again by
 # itself. The list of dependencies is not: a new one may have to be installed first.
 configuration_key() {
-  printf '%s\n' "$source_dir" "$build_dir" "${CMAKE_GENERATOR-}" "${CXX-}"
-  cat "$source_dir/CMakePresets.json" "$source_dir/cmake/AttnprofDependencies.cmake" "${BASH_SOURCE[0]}" | cksum
+  printf '%s\n' "$source_dir" "$build_dir" "${CMAKE_GENERATOR-}" "${CXX-}" "$(command -v npm)"
+  cat "$source_dir/CMakePresets.json" "$source_dir/cmake/AttnprofDependencies.cmake" \
+    "$source_dir/cmake/AttnprofPlotly.cmake" "${BASH_SOURCE[0]}" | cksum
 }
 
 # configure PRESET: installs what is missing and runs CMake, unless the folder holds a finished configuration.
@@ -240,8 +243,13 @@ configure() {
   key=$(configuration_key)
   [[ ! -f $stamp || $(<"$stamp") != "$key" ]] || return 0
 
-  if [[ $1 == release ]]; then install_dependencies tool; else install_dependencies tool tests; fi
-  install_optional
+  if [[ $1 == release ]]; then
+    install_dependencies tool
+    install_optional optional
+  else
+    install_dependencies tool tests
+    install_optional optional test-extra
+  fi
   check_tool_versions
   # What an earlier configuration of another place or generator left would be refused by CMake.
   rm -rf "$stamp" "$build_dir/CMakeCache.txt" "$build_dir/CMakeFiles"
