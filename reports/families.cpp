@@ -41,11 +41,16 @@ Record without(const Record& record, const std::array<std::string_view, N>& name
   return out;
 }
 
-/// What cases of one family share, as one text.
+/// Threads and cache policy: what a time depends on besides the configuration.
+std::string run_of(const Record& record) {
+  return fmt::format("{}|{}", record.threads,
+                     record.measured ? name_of(record.measured->cache_policy) : std::string_view());
+}
+
+/// What cases of one family share of their configuration, as one text.
 template <std::size_t N>
 std::string key_without(const Record& record, const std::array<std::string_view, N>& names) {
-  std::string key = fmt::format("{}|{}", record.threads,
-                                record.measured ? name_of(record.measured->cache_policy) : std::string_view());
+  std::string key;
   for (const auto& [name, value] : record.config.values()) {
     if (std::holds_alternative<std::monostate>(value) || contains(names, name)) {
       continue;
@@ -57,15 +62,16 @@ std::string key_without(const Record& record, const std::array<std::string_view,
 
 using Family = std::vector<std::size_t>;
 
-/// Families in order of their first case, of the cases that are `wanted`.
+/// Families in order of their first case, of the cases that are `wanted`. `counts_alone`: however they were run.
 template <std::size_t N, class Wanted>
 std::vector<Family> families(const std::vector<Record>& records, const std::array<std::string_view, N>& names,
-                             Wanted wanted) {
+                             Wanted wanted, bool counts_alone = false) {
   std::map<std::string, std::size_t> positions;
   std::vector<Family> out;
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (wanted(records[i])) {
-      const auto [at, is_new] = positions.emplace(key_without(records[i], names), out.size());
+      const auto [at, is_new] = positions.emplace(
+          (counts_alone ? std::string() : run_of(records[i])) + key_without(records[i], names), out.size());
       if (is_new) {
         out.emplace_back();
       }
@@ -143,7 +149,7 @@ std::vector<Trajectory> trajectories(const std::vector<Record>& records) {
 
 std::vector<CacheGrowth> cache_growth(const std::vector<Record>& records) {
   const std::vector<Family> found = families(
-      records, kLengths, [](const Record& record) { return record.totals && record.totals->kv_cache_bytes > 0; });
+      records, kLengths, [](const Record& record) { return record.totals && record.totals->kv_cache_bytes > 0; }, true);
   const std::vector<std::string> names = names_of(records, found, kLengths);
   std::vector<CacheGrowth> out;
   for (std::size_t family = 0; family < found.size(); ++family) {

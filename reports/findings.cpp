@@ -71,27 +71,30 @@ void add_plans(Findings& out, const std::vector<Record>& records) {
                                          faster, ratios.size(), percent(*middle)));
 }
 
-/// The sandwich (or another layout) held against standard blocks of the same family, case by case.
+/// Each case of another layout held against the first of standard blocks of its family and depth.
 void add_layouts(Findings& out, const std::vector<Record>& records) {
   struct Against {
     std::vector<double> times;
     std::vector<double> flops;
-    std::vector<double> passes;
   };
   std::map<std::string, Against> found;
   for (const LayoutFamily& family : layout_families(records)) {
+    std::map<std::string, std::size_t> standard; // by depth
     for (const std::size_t i : family.records) {
-      for (const std::size_t j : family.records) {
-        const bool same_depth = text_of(records[i], "depth") == text_of(records[j], "depth");
-        if (text_of(records[i], "layout") == "standard" && text_of(records[j], "layout") != "standard" && same_depth &&
-            text_of(records[j], "layout") != "op" && records[i].totals->work.flops() > 0) {
-          Against& one = found[text_of(records[j], "layout")];
-          one.times.push_back(time_of(records[j]) / time_of(records[i]));
-          one.flops.push_back(*ratio(real(records[j].totals->work.flops()), real(records[i].totals->work.flops())));
-          one.passes.push_back(static_cast<double>(attention_passes(records[j]).value_or(0)) -
-                               static_cast<double>(attention_passes(records[i]).value_or(0)));
-        }
+      if (text_of(records[i], "layout") == "standard" && records[i].totals->work.flops() > 0) {
+        standard.emplace(text_of(records[i], "depth"), i);
       }
+    }
+    for (const std::size_t i : family.records) {
+      const std::string layout = text_of(records[i], "layout");
+      const auto at = standard.find(text_of(records[i], "depth"));
+      if (at == standard.end() || layout == "standard" || layout == "op") {
+        continue;
+      }
+      const Record& other = records[at->second];
+      Against& one = found[layout];
+      one.times.push_back(time_of(records[i]) / time_of(other));
+      one.flops.push_back(*ratio(real(records[i].totals->work.flops()), real(other.totals->work.flops())));
     }
   }
   for (const auto& [layout, one] : found) {

@@ -6,6 +6,8 @@
 #include <array>
 #include <fmt/format.h>
 #include <map>
+#include <set>
+#include <variant>
 
 namespace attnprof::reports {
 namespace {
@@ -70,6 +72,38 @@ bool split(const std::vector<Record>& records, const ParamSpec& param, std::vect
   return tells_apart;
 }
 
+/// Names of the parameters that are not the same in all records. Most are, and looking each of them up in ten thousand
+/// records is slow, so that the configurations are gone through side by side.
+std::set<std::string, std::less<>> varying_params(const std::vector<Record>& records) {
+  std::set<std::string, std::less<>> out;
+  const auto note = [&](const std::string& name, const operators::Value& value) {
+    if (!std::holds_alternative<std::monostate>(value)) {
+      out.insert(name);
+    }
+  };
+  for (const Record& record : records) {
+    const auto& first = records.front().config.values();
+    auto known = first.begin();
+    for (const auto& [name, value] : record.config.values()) {
+      for (; known != first.end() && known->first < name; ++known) {
+        note(known->first, known->second);
+      }
+      if (known == first.end() || known->first != name) {
+        note(name, value);
+      } else {
+        if (known->second != value) {
+          out.insert(name);
+        }
+        ++known;
+      }
+    }
+    for (; known != first.end(); ++known) {
+      note(known->first, known->second);
+    }
+  }
+  return out;
+}
+
 std::string workload_name(const Record& record) {
   std::vector<const ParamSpec*> params;
   for (const ParamSpec& param : operators::all_params()) {
@@ -85,13 +119,15 @@ std::string workload_name(const Record& record) {
 
 std::vector<std::string> telling_params(const std::vector<Record>& records) {
   std::vector<std::size_t> group_of(records.size(), 0);
+  const auto varying = varying_params(records);
   std::vector<std::string> out;
   for (const ParamSpec& param : operators::all_params()) {
     // The workload is always told: a name such as "seq_len=196" alone would not say of what.
     const bool is_workload = param.name == "model" || param.name == "layout" || param.name == "variant";
-    const bool is_set = std::any_of(records.begin(), records.end(),
-                                    [&](const Record& record) { return record.config.has(param.name); });
-    if (split(records, param, group_of) || (is_workload && is_set)) {
+    const bool is_told = is_workload && std::any_of(records.begin(), records.end(), [&](const Record& record) {
+                           return record.config.has(param.name);
+                         });
+    if ((varying.contains(param.name) && split(records, param, group_of)) || is_told) {
       out.push_back(param.name);
     }
   }

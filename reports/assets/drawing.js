@@ -97,7 +97,7 @@ function draw_chart(id, chart, why) {
 }
 
 // Evenly chosen, the pinned ones always: what a chart draws of very many.
-const most_marks = 1500;
+const most_marks = 1000;
 function thinned(list, pinned) {
   if (list.length <= most_marks) return list;
   const step = Math.ceil(list.length / most_marks);

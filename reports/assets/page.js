@@ -45,7 +45,12 @@ function draw_once() {
 }
 
 function listen() {
-  by_id("filter").addEventListener("input", event => { state.words = event.target.value.trim(); render(); });
+  let typing = null; // draws once the typing rests
+  by_id("filter").addEventListener("input", event => {
+    state.words = event.target.value.trim();
+    clearTimeout(typing);
+    typing = setTimeout(render, cases.length > 300 ? 200 : 0);
+  });
   by_id("filter-reset").addEventListener("click", () => {
     state.words = by_id("filter").value = "";
     for (const facet of facets) state.off[facet.name].clear();
@@ -80,7 +85,7 @@ function listen() {
 }
 
 for (const link of document.querySelectorAll("nav a")) {
-  const absent = {"#s-phases": report.trajectories.length === 0, "#s-cache": report.caches.length === 0, "#s-history": !report.history}[link.hash];
+  const absent = {"#s-phases": report.trajectories.length === 0, "#s-cache": report.caches.length === 0, "#s-history": trends.length === 0}[link.hash];
   if (absent) { link.hidden = true; by_id(link.hash.slice(1)).hidden = true; }
 }
 draw_once();

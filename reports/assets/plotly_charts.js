@@ -34,7 +34,8 @@ function log_step(axis, most) {
 function plotly_axis(axis, theme, most, extra) {
   const format = axis.format === "g" ? {tickformat: "~g"} : {tickformat: "~s"};
   return {type: axis.log ? "log" : "linear", range: [on_axis(axis, axis.low), on_axis(axis, axis.high)], autorange: false,
-    ...format, ...axis.log ? {dtick: log_step(axis, most)} : {nticks: most}, ticksuffix: axis.format === "time" ? "s" : "", gridcolor: theme.line, zeroline: false, linecolor: theme.line, fixedrange: false,
+    ...format, ...axis.log ? {dtick: log_step(axis, most)} : axis.whole ? {dtick: Math.ceil((axis.high - axis.low) / most)} : {nticks: most},
+    gridcolor: theme.line, zeroline: false, linecolor: theme.line, fixedrange: false,
     title: {text: plotly_text(axis.title), font: {size: 12, color: theme.soft}, standoff: 6}, ...extra};
 }
 

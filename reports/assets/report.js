@@ -20,7 +20,8 @@ function kernels_of(index) {
     count: row[5], flops: row[6], bytes: row[7], time_s: row[8], roof_time_s: row[9],
   }));
 }
-const cases = report.cases.map((one, index) => ({...one, index, kernels: kernels_of(index)}));
+const usual_case = {status: "ok", bound: "", passes: null, why: "", fx: null, fy: null};
+const cases = report.cases.map((one, index) => ({...usual_case, ...one, index, kernels: kernels_of(index)}));
 const launch_time = one => one.kernels.reduce((sum, kernel) => sum + (kernel.time_s || 0), 0);
 const plans = new Set(cases.map(one => value(one.index, "plan")));
 const is_unsteady = one => ![null, "STABLE"].includes(value(one.index, "stability"));

@@ -15,7 +15,7 @@ function samples_chart(one) {
   const unquiet = new Set(disturbed), low = value(one.index, "time_ci_low_s"), high = value(one.index, "time_ci_high_s");
   const last = Math.max(2, points[points.length - 1].number), least = Math.min(...points.map(point => point.time), low ?? Infinity);
   const most = Math.max(...points.map(point => point.time), high ?? 0), room = Math.max(most - least, median * 0.02) * 0.12;
-  const x = {title: step > 1 ? `sample (every ${step}${step === 2 ? "nd" : step === 3 ? "rd" : "th"})` : "sample", log: false, low: 0, high: last + 1, format: "g"};
+  const x = {title: step > 1 ? `sample (every ${step}${step === 2 ? "nd" : step === 3 ? "rd" : "th"})` : "sample", log: false, low: 0, high: last + 1, format: "g", whole: true};
   return {label: `Samples of ${one.name}`, height: 320, x, y: {title: "time of a run (s)", log: false, low: Math.max(0, least - room), high: most + room, format: "time"},
     bands: low === null || high === null ? [] : [{x: [x.low, x.high], low: [low, low], high: [high, high]}],
     lines: [{kind: "median", x: [x.low, x.high], y: [median, median], name: `median ${seconds(median)}`, at: 1}],

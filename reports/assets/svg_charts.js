@@ -23,7 +23,8 @@ function even_ticks(low, high, most) {
   for (let at = Math.ceil(low / step); at * step <= high; ++at) ticks.push(Number((at * step).toPrecision(12)));
   return ticks;
 }
-const ticks_of = (axis, most) => axis.log ? log_ticks(axis.low, axis.high, most) : even_ticks(axis.low, axis.high, most);
+const ticks_of = (axis, most) => axis.log ? log_ticks(axis.low, axis.high, most)
+  : even_ticks(axis.low, axis.high, most).filter(tick => !axis.whole || Number.isInteger(tick));
 // Below 1, seconds have prefixes ("20 us") and ratios have none ("0.02").
 const tick_text = (tick, axis) => axis.format === "time" ? seconds(tick).replace(/\.0+(?= )/, "")
   : tick < 1 ? plain(tick) : si(tick, "").replace(/\.0+(?= |$)/, "");

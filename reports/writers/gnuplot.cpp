@@ -167,14 +167,15 @@ std::string roof_labels(const RooflineChart& chart) {
   for (const MemoryRoof& level : roofs.memory) {
     // Just inside the box, where the line enters it.
     const double x = 1.12 * std::max(chart.x.low, chart.y.low * 1.1 / level.bytes_per_s);
-    out += fmt::format("set label {} at {},{} rotate by {:.1f} offset 0,0.7 font ',10' textcolor rgb '#444444'\n",
-                       plot_text(level_text(level)), exact(x), exact(x * level.bytes_per_s), rise_of(chart.x, chart.y));
+    out +=
+        fmt::format("set label {} at {:.6g},{:.6g} rotate by {:.1f} offset 0,0.7 font ',10' textcolor rgb '#444444'\n",
+                    plot_text(level_text(level)), x, x * level.bytes_per_s, rise_of(chart.x, chart.y));
   }
   for (const auto* peak : {&roofs.matrix, &roofs.vector}) {
     if (*peak && (peak == &roofs.matrix || roofs.vector->per_s < roofs.matrix->per_s)) {
-      out += fmt::format("set label {} at {},{} right offset 0,0.6 font ',10' textcolor rgb '#444444'\n",
+      out += fmt::format("set label {} at {:.6g},{:.6g} right offset 0,0.6 font ',10' textcolor rgb '#444444'\n",
                          plot_text(fmt::format("{} {}", (*peak)->label, si((*peak)->per_s, "FLOP/s"))),
-                         exact(chart.x.high / 1.05), exact((*peak)->per_s));
+                         chart.x.high / 1.05, (*peak)->per_s);
     }
   }
   return out;

@@ -65,8 +65,8 @@ std::string plotly_element() {
 
 } // namespace
 
-std::string report_html(const ResultSet& results) {
-  const Payload payload = html_payload(results);
+std::string report_html(const ResultSet& results, const Json& history) {
+  const Payload payload = html_payload(results, {}, history);
   const std::string trimmed =
       payload.trimmed.empty() ? "" : fmt::format("<p class=\"note\">{}</p>", escape_markup(payload.trimmed));
   return fill(report_template(), {{"title", fmt::format("attnprof: {} {}", results.records.size(),

@@ -156,8 +156,12 @@ Json ladder_json() {
     std::string_view column;
     std::string_view label;
   };
-  static constexpr std::array<Rung, 3> kRungs = {
-      {{"compulsory_bytes", "compulsory"}, {"bytes", "launch by launch"}, {"dram_bytes", "measured in DRAM"}}};
+  static constexpr std::array<Rung, 6> kRungs = {{{"compulsory_bytes", "compulsory"},
+                                                  {"bytes", "launch by launch"},
+                                                  {"modelled_l2_bytes", "into L2 by the cache model"},
+                                                  {"modelled_l3_bytes", "into L3 by the cache model"},
+                                                  {"modelled_dram_bytes", "into DRAM by the cache model"},
+                                                  {"dram_bytes", "measured in DRAM"}}};
   Json out = Json::array();
   for (const Rung& rung : kRungs) {
     const auto& columns = case_columns();
@@ -229,15 +233,18 @@ void add_cases(Json& out, const ResultSet& results, const RooflineChart& rooflin
     if (is_new) {
       out["series"].push_back(name);
     }
-    const auto passes = attention_passes(record);
-    out["cases"].push_back({{"name", names[i]},
-                            {"series", at->second},
-                            {"status", std::string(name_of(record.status))},
-                            {"bound", record.roof.bound.empty() ? "" : bound_text(record.roof)},
-                            {"passes", passes ? Json(*passes) : Json(nullptr)},
-                            {"why", ""},
-                            {"fx", nullptr},
-                            {"fy", nullptr}});
+    // What is usual or absent is left out: there may be ten thousand.
+    Json one = {{"name", names[i]}, {"series", at->second}};
+    if (record.status != profilers::Status::kOk) {
+      one["status"] = name_of(record.status);
+    }
+    if (!record.roof.bound.empty()) {
+      one["bound"] = bound_text(record.roof);
+    }
+    if (const auto passes = attention_passes(record)) {
+      one["passes"] = *passes;
+    }
+    out["cases"].push_back(std::move(one));
   }
   for (const NotDrawn& one : roofline.not_drawn) {
     out["cases"][one.record]["why"] = one.reason;

@@ -163,15 +163,18 @@ void add_warnings(Json& out, const std::vector<Record>& records) {
 
 } // namespace
 
-Payload html_payload(const ResultSet& results, const PayloadLimits& limits) {
+Payload html_payload(const ResultSet& results, const PayloadLimits& limits, const Json& history) {
   Payload out;
   out.json = Json::object();
   out.json["schema_version"] = kSchemaVersion;
   const bool main_only = results.records.size() > limits.all_columns_cases;
   add_rows(out.json, results.records, main_only);
-  const std::size_t left_out = add_kernels(out.json, results.records, limits.kernel_rows);
-  add_charts(out.json, results);
+  const std::size_t left_out = add_kernels(out.json, results.records, main_only ? limits.kernel_rows / 2 : limits.kernel_rows);
+  add_charts(out.json, results, main_only ? SampleLimits{50, 10'000} : SampleLimits{});
   add_warnings(out.json, results.records);
+  if (!history.is_null()) {
+    out.json["history"] = history;
+  }
   if (main_only) {
     out.trimmed = fmt::format("With {} cases this page holds the main columns only; results.csv has all.",
                               results.records.size());

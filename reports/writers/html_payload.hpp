@@ -10,7 +10,8 @@ namespace attnprof::reports {
 struct PayloadLimits {
   /// Beyond so many cases only the main columns are in the page.
   std::size_t all_columns_cases = 2000;
-  /// Groups of launches over all cases; beyond, only the cases with most time keep theirs.
+  /// Groups of launches over all cases, half as many where only the main columns are; beyond, only the cases with most
+  /// time keep theirs.
   std::size_t kernel_rows = 12000;
 };
 
@@ -19,7 +20,8 @@ struct Payload {
   Json json;
   std::string trimmed;
 };
-Payload html_payload(const ResultSet& results, const PayloadLimits& limits = {});
+/// `history`: trends as `history show --json` prints them, or null.
+Payload html_payload(const ResultSet& results, const PayloadLimits& limits = {}, const Json& history = nullptr);
 
 /// JSON text that may stand inside a script element: '<' and '>' are escaped, so no text can end it (BUG-183).
 std::string script_safe_json(const Json& json);

@@ -108,6 +108,9 @@ TEST_CASE("tutorial: every command works as it stands") {
   if (cli::has_history()) {
     CHECK(has(result.out, "run 2: 6 cases of after"));
     CHECK(std::filesystem::exists(place.file("history.db")));
+    const std::string page = place.text("report.html");
+    CHECK(has(page, "\"history\":[{\"id\":"));
+    CHECK(has(page, "\"verdict\":\"TOO FEW\""));
   }
   for (const char* text : {"for equal flops", "efficiency", "SLOWER", "MISSING", "\n5\n"}) {
     INFO(text);

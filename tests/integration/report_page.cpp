@@ -115,11 +115,29 @@ std::optional<std::filesystem::path> browser() {
   return found;
 }
 
-Json outcome_of(const std::filesystem::path& program, const ResultSet& results, int width,
-                bool without_plotly = false) {
+/// Trends of two cases over three runs, one of a case that is not in the report any more.
+Json two_trends(const std::string& id) {
+  const auto trend = [](const std::string& of, double factor) {
+    Json points = Json::array();
+    for (const int run : {1, 2, 3}) {
+      points.push_back({{"run", run},
+                        {"added_on", "2026-03-01T12:00:00Z"},
+                        {"commit", "1a2b3c"},
+                        {"label", "<b>nightly</b>"},
+                        {"value", factor * run}});
+    }
+    return Json{{"id", of},           {"machine", "cafe0123"}, {"processor", "Test <CPU>"}, {"metric", "time_median_s"},
+                {"unit", "s"},        {"points", points},      {"center", 2 * factor},      {"low", factor},
+                {"high", factor * 3}, {"verdict", "usual"}};
+  };
+  return Json::array({trend(id, 1e-3), trend("variant=gone", 2e-3)});
+}
+
+Json outcome_of(const std::filesystem::path& program, const ResultSet& results, int width, bool without_plotly = false,
+                const Json& history = nullptr) {
   const tests::TempDir folder;
   DiskFiles files;
-  files.write(folder / "report.html", with_checks(report_html(results), without_plotly));
+  files.write(folder / "report.html", with_checks(report_html(results, history), without_plotly));
   const tests::PageOutcome page = tests::load_page(program, folder / "report.html", width, 2000);
   INFO(page.console);
   REQUIRE_FALSE(page.message.empty());
@@ -220,7 +238,9 @@ void check_use(const Json& out, const ResultSet& results) {
   CHECK(out["launches"] == 3);
   CHECK(out["closed"] == true);
   CHECK(out["paper"]["light"] == true);
-  CHECK(out["paper"]["width"].get<double>() <= 720);
+  if (out["drawer"] == "plotly") { // the plain drawing is as wide as the paper by itself
+    CHECK(out["paper"]["width"].get<double>() <= 720);
+  }
   for (const auto& [name, twin] : out["twins"].items()) {
     INFO(name);
     CHECK(twin["rows"].get<int>() > 0);
@@ -239,7 +259,8 @@ TEST_CASE("the report in a browser: charts hold the records, filters, sorting, k
   const ResultSet results = many_cases();
   for (const int width : {1280, 390}) {
     INFO("width " << width);
-    const Json out = outcome_of(*program, results, width);
+    const Json out = outcome_of(*program, results, width, false, two_trends(results.records[0].id));
+    check_near(out["charts"]["history"]["y"], {1e-3, 2e-3, 3e-3, 2e-3, 4e-3, 6e-3});
     CHECK(out["overflow"].get<int>() <= 0); // nothing but tables scrolls sideways
     check_charts(out, results);
     check_use(out, results);

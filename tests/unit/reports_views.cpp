@@ -426,7 +426,8 @@ TEST_CASE("gnuplot scripts quote what they print and do not depend on the order 
   CHECK_THAT(script, Contains("title 'it''s'"));
   CHECK(script == roofline_gnuplot(results));
   results.records[1].config.set("plan", std::string("fused"));
-  CHECK_THAT(roofline_gnuplot(results), Contains("pointtype 6 pointsize") && Contains("title 'gqa fused'"));
+  CHECK_THAT(roofline_gnuplot(results), Contains("pointtype 6 pointsize 1.1 linecolor rgb '#0072B2' title 'it''s'") &&
+                                            Contains("title 'gqa'") && Contains("title 'hollow: eager'"));
   CHECK_THAT(throughput_gnuplot(results), Contains("set xlabel 'work (FLOP per token)'"));
   CHECK_THAT(script, Contains("set xlabel 'intensity (FLOP/B)'") && Contains("set ylabel 'rate (FLOP/s)'"));
 }
