@@ -135,8 +135,9 @@ void add_stability(Findings& out, const std::vector<Record>& records) {
     return;
   }
   out.emplace_back("Stability",
-                   timed == steady
-                       ? fmt::format("The times of all {} measured cases are steady.", timed)
+                   timed == steady ? fmt::format("The times of all {} measured cases are steady.", timed)
+                   : timed == 1
+                       ? std::string("The time of the case is not steady: see its samples below.")
                        : fmt::format("The times of {} of {} measured cases are steady; those of the others are marked "
                                      "and left out of the ranking.",
                                      steady, timed));
