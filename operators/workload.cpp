@@ -75,17 +75,31 @@ const std::vector<ParamSpec>& all_params() {
 }
 
 const ParamSpec& find_param(std::string_view name) {
+  const std::vector<ParamSpec>& all = all_params();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const ParamSpec& spec) { return spec.name == name; });
+  if (found != all.end()) {
+    return *found;
+  }
   std::vector<std::string> known;
-  for (const ParamSpec& spec : all_params()) {
-    if (spec.name == name) {
-      return spec;
-    }
+  for (const ParamSpec& spec : all) {
     known.push_back(spec.name);
   }
   const std::string near = nearest_name(name, known);
   throw Error(ErrorKind::kUsage, fmt::format("parameter '{}' is not known{}", name,
                                              near.empty() ? "" : fmt::format(", did you mean '{}'?", near)));
 }
+
+namespace {
+
+/// Whether an attention variant in a layout takes the parameter; `variant` is null in a layout without one.
+bool takes(const LayoutDescriptor& layout, const VariantDescriptor* variant, std::string_view name) {
+  if (name == "variant") {
+    return variant != nullptr;
+  }
+  return common_names().contains(name) || takes(layout, name) || (variant != nullptr && takes(*variant, name));
+}
+
+} // namespace
 
 bool takes_param(const Config& given, std::string_view name) {
   if (given.has("model")) {
@@ -96,10 +110,7 @@ bool takes_param(const Config& given, std::string_view name) {
     return true;
   }
   const LayoutDescriptor& layout = layout_of(given);
-  if (name == "variant") {
-    return layout.takes_variant;
-  }
-  return takes(layout, name) || (layout.takes_variant && takes(variant_of(given), name));
+  return takes(layout, layout.takes_variant ? &variant_of(given) : nullptr, name);
 }
 
 std::string takers_of(std::string_view name) {
@@ -163,8 +174,10 @@ void set_absent(Config& config, const std::string& name, const Value& fallback) 
 }
 
 void fill_fallbacks(Config& config) {
+  const LayoutDescriptor& layout = layout_of(config);
+  const VariantDescriptor* variant = layout.takes_variant ? &variant_of(config) : nullptr;
   for (const ParamSpec& spec : all_params()) {
-    if (takes_param(config, spec.name)) {
+    if (!std::holds_alternative<std::monostate>(spec.fallback) && takes(layout, variant, spec.name)) {
       set_absent(config, spec.name, spec.fallback);
     }
   }

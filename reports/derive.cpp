@@ -363,12 +363,16 @@ void derive(Record& record, const profilers::Machine& machine) {
   derive(record, roofs_for(machine, record));
 }
 
-void predict(Record& record, const profilers::Machine& machine) {
+void predict(Record& record, const Roofs& roofs) {
   record.measured.reset();
   for (profilers::LaunchRecord& launch : record.launches) {
     launch.time_median_s.reset();
   }
-  derive(record, machine);
+  derive(record, roofs);
+}
+
+void predict(Record& record, const profilers::Machine& machine) {
+  predict(record, roofs_for(machine, record));
 }
 
 } // namespace attnprof::reports

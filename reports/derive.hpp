@@ -77,6 +77,7 @@ void derive(profilers::Record& record, const profilers::Machine& machine);
 /// The same without a measurement, for `cost`: roof_time_s is then the predicted time of each launch and of the case.
 /// Any measurement in the record is ignored.
 void predict(profilers::Record& record, const profilers::Machine& machine);
+void predict(profilers::Record& record, const Roofs& roofs);
 
 /// Whether this launch belongs to the attention mixer: a scope with a part "mixer", or any scope of layout op.
 bool is_attention(const profilers::Record& record, std::string_view scope);

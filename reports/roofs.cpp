@@ -219,6 +219,17 @@ Roofs roofs_for(const Machine& machine, const Record& record) {
   return roofs_at(stated, dtype_of(record), threads_of(stated, record));
 }
 
+const Roofs& RoofTable::roofs_for(const Record& record) {
+  const auto* device = std::get_if<std::string>(&record.config.get("device"));
+  const auto key =
+      std::tuple(device == nullptr ? std::string("cpu") : *device, dtype_of(record), threads_of(machine_, record));
+  auto found = roofs_.find(key);
+  if (found == roofs_.end()) {
+    found = roofs_.emplace(key, reports::roofs_for(machine_, record)).first;
+  }
+  return found->second;
+}
+
 int roof_threads(const Machine& machine, const Record& record) {
   return threads_of(machine, record);
 }

@@ -4,9 +4,11 @@
 #include "profilers/record.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace attnprof::reports {
@@ -67,6 +69,17 @@ Roofs at_mix(Roofs roofs, double bytes_read, double bytes_written);
 /// Ceilings for a record: its dtype, and its threads (asked for, where nothing ran; else all; no more than the machine
 /// runs at once). A case of another device than the CPU is held against stated ceilings alone.
 Roofs roofs_for(const profilers::Machine& machine, const profilers::Record& record);
+/// roofs_for, found once for each device, dtype and number of threads: thousands of records share them.
+class RoofTable {
+ public:
+  /// `machine` must outlive the table.
+  explicit RoofTable(const profilers::Machine& machine) : machine_(machine) {}
+  const Roofs& roofs_for(const profilers::Record& record);
+
+ private:
+  const profilers::Machine& machine_;
+  std::map<std::tuple<std::string, std::string, int>, Roofs> roofs_;
+};
 /// The number of threads that roofs_for takes.
 int roof_threads(const profilers::Machine& machine, const profilers::Record& record);
 

@@ -56,11 +56,15 @@ int cost(const Arguments& arguments, Context& context) {
   const SweepPlan plan = plan_sweep(plan_request(arguments));
   const std::optional<profilers::Machine> machine = known_machine(arguments, context);
   const profilers::Environment environment = machine ? machine->environment : context.seams.environment();
+  std::optional<reports::RoofTable> roofs;
+  if (machine) {
+    roofs.emplace(*machine);
+  }
   std::vector<Record> records;
   for (const PlannedCase& planned : plan.cases) {
     records.push_back(record_of(planned, plan.cases.size() == 1, environment));
-    if (machine) {
-      reports::predict(records.back(), *machine);
+    if (roofs) {
+      reports::predict(records.back(), roofs->roofs_for(records.back()));
     }
   }
   const std::optional<std::string> memory = arguments.text("--memory");

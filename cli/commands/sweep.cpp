@@ -75,11 +75,15 @@ bool keeps_going(const Arguments& arguments) {
 /// One line a case: what it would cost. No case is run.
 int print_plan(const SweepPlan& plan, const std::optional<profilers::Machine>& machine, std::ostream& out) {
   std::vector<std::vector<std::string>> rows;
+  std::optional<reports::RoofTable> roofs;
+  if (machine) {
+    roofs.emplace(*machine);
+  }
   for (const PlannedCase& planned : plan.cases) {
     try {
       Record record = cost_case(planned).record;
-      if (machine) {
-        reports::predict(record, *machine);
+      if (roofs) {
+        reports::predict(record, roofs->roofs_for(record));
       }
       const operators::Totals& totals = *record.totals;
       rows.push_back({reports::si(static_cast<double>(totals.work.flops().value()), "FLOP"),

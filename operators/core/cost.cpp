@@ -4,16 +4,27 @@
 
 namespace attnprof::operators {
 
-std::vector<Lifetime> lifetimes(const Graph& launches) {
+namespace {
+
+std::vector<Io> operands_of(const Graph& launches) {
+  std::vector<Io> out;
+  out.reserve(launches.ops.size());
+  for (const Op& op : launches.ops) {
+    out.push_back(io_of(op.primitive));
+  }
+  return out;
+}
+
+std::vector<Lifetime> lifetimes(const Graph& launches, const std::vector<Io>& operands) {
   std::vector<Lifetime> out(launches.tensors.size());
   const auto touch = [&](const View& view, std::int64_t at) {
     Lifetime& life = out[static_cast<std::size_t>(view.tensor)];
     life.first = life.first < 0 ? at : life.first;
     life.last = at;
   };
-  const auto count = static_cast<std::int64_t>(launches.ops.size());
+  const auto count = static_cast<std::int64_t>(operands.size());
   for (std::int64_t i = 0; i < count; ++i) {
-    const Io io = io_of(launches.ops[static_cast<std::size_t>(i)].primitive);
+    const Io& io = operands[static_cast<std::size_t>(i)];
     for (const View& view : io.reads) {
       touch(view, i);
     }
@@ -31,6 +42,12 @@ std::vector<Lifetime> lifetimes(const Graph& launches) {
     }
   }
   return out;
+}
+
+} // namespace
+
+std::vector<Lifetime> lifetimes(const Graph& launches) {
+  return lifetimes(launches, operands_of(launches));
 }
 
 namespace {
@@ -58,18 +75,19 @@ Count peak_activation_bytes(const Graph& launches, const std::vector<Lifetime>& 
 }
 
 /// Elements of each tensor that the launches read, counted again for each launch: an upper bound of those used.
-std::vector<Count> elements_read(const Graph& launches) {
+std::vector<Count> elements_read(const Graph& launches, const std::vector<Io>& operands) {
   std::vector<Count> out(launches.tensors.size());
-  for (const Op& op : launches.ops) {
-    for (const View& view : io_of(op.primitive).reads) {
+  for (const Io& io : operands) {
+    for (const View& view : io.reads) {
       out[static_cast<std::size_t>(view.tensor)] += view.distinct_elements();
     }
   }
   return out;
 }
 
-void add_tensors(const Graph& launches, const std::vector<Lifetime>& lives, Totals& totals) {
-  const std::vector<Count> read = elements_read(launches);
+void add_tensors(const Graph& launches, const std::vector<Io>& operands, const std::vector<Lifetime>& lives,
+                 Totals& totals) {
+  const std::vector<Count> read = elements_read(launches, operands);
   for (std::size_t i = 0; i < lives.size(); ++i) {
     const Tensor& tensor = launches.tensors[i];
     if (lives[i].first < 0 || tensor.role == TensorRole::kIntermediate) {
@@ -94,9 +112,11 @@ void add_tensors(const Graph& launches, const std::vector<Lifetime>& lives, Tota
 Cost cost_of(const Graph& launches) {
   Cost cost;
   cost.launches.reserve(launches.ops.size());
-  for (const Op& op : launches.ops) {
+  const std::vector<Io> operands = operands_of(launches);
+  for (std::size_t i = 0; i < launches.ops.size(); ++i) {
+    const Op& op = launches.ops[i];
     LaunchCost launch{op.scope, std::string(name_of(op.primitive)), shape_of(op.primitive), work_of(op.primitive),
-                      bytes_of(launches, op)};
+                      bytes_of(launches, operands[i])};
     cost.totals.work += launch.work;
     cost.totals.bytes_read += launch.bytes.read;
     cost.totals.bytes_written += launch.bytes.written;
@@ -105,8 +125,8 @@ Cost cost_of(const Graph& launches) {
   (void)(cost.totals.bytes_read + cost.totals.bytes_written); // their sum is printed, so it must fit as well
   (void)cost.totals.work.flops();
   cost.totals.launches = static_cast<std::int64_t>(launches.ops.size());
-  const std::vector<Lifetime> lives = lifetimes(launches);
-  add_tensors(launches, lives, cost.totals);
+  const std::vector<Lifetime> lives = lifetimes(launches, operands);
+  add_tensors(launches, operands, lives, cost.totals);
   cost.totals.peak_activation_bytes = peak_activation_bytes(launches, lives);
   return cost;
 }

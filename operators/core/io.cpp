@@ -1,37 +1,41 @@
 #include "operators/core/io.hpp"
 
 #include <algorithm>
-#include <initializer_list>
-#include <iterator>
+#include <array>
+#include <concepts>
 
 namespace attnprof::operators {
 namespace {
 
 // The one list of operands per primitive: read(view) and write(view) in order.
 
-template <class Read>
-void visit_steps(Steps& steps, Read&& read) {
-  for (Step& step : steps) {
+/// `T`, const or not: what only looks at operands must not copy the op, what rewrites them needs it writable.
+template <class Op, class T>
+concept Is = std::same_as<std::remove_const_t<Op>, T>;
+
+template <Is<Steps> List, class Read>
+void visit_steps(List& steps, Read&& read) {
+  for (auto& step : steps) {
     if (step.operand) {
       read(*step.operand);
     }
   }
 }
 
-template <class Read, class Write>
-void visit_operands(MatMul& op, Read&& read, Write&& write) {
+template <Is<MatMul> Op, class Read, class Write>
+void visit_operands(Op& op, Read&& read, Write&& write) {
   read(op.a);
   read(op.b);
   visit_steps(op.epilogue, read);
   write(op.c);
 }
-template <class Read, class Write>
-void visit_operands(Softmax& op, Read&& read, Write&& write) {
+template <Is<Softmax> Op, class Read, class Write>
+void visit_operands(Op& op, Read&& read, Write&& write) {
   read(op.x);
   write(op.y);
 }
-template <class Read, class Write>
-void visit_operands(Attention& op, Read&& read, Write&& write) {
+template <Is<Attention> Op, class Read, class Write>
+void visit_operands(Op& op, Read&& read, Write&& write) {
   read(op.q);
   read(op.k);
   read(op.v);
@@ -40,14 +44,14 @@ void visit_operands(Attention& op, Read&& read, Write&& write) {
   }
   write(op.y);
 }
-template <class Read, class Write>
-void visit_operands(Pointwise& op, Read&& read, Write&& write) {
+template <Is<Pointwise> Op, class Read, class Write>
+void visit_operands(Op& op, Read&& read, Write&& write) {
   read(op.x);
   visit_steps(op.steps, read);
   write(op.y);
 }
-template <class Read, class Write>
-void visit_operands(LayerNorm& op, Read&& read, Write&& write) {
+template <Is<LayerNorm> Op, class Read, class Write>
+void visit_operands(Op& op, Read&& read, Write&& write) {
   read(op.x);
   read(op.gamma);
   if (op.beta) {
@@ -55,54 +59,54 @@ void visit_operands(LayerNorm& op, Read&& read, Write&& write) {
   }
   write(op.y);
 }
-template <class Read, class Write>
-void visit_operands(DepthwiseConv2d& op, Read&& read, Write&& write) {
+template <Is<DepthwiseConv2d> Op, class Read, class Write>
+void visit_operands(Op& op, Read&& read, Write&& write) {
   read(op.x);
   read(op.w);
   visit_steps(op.epilogue, read);
   write(op.y);
 }
-template <class Read, class Write>
-void visit_operands(Conv2d& op, Read&& read, Write&& write) {
+template <Is<Conv2d> Op, class Read, class Write>
+void visit_operands(Op& op, Read&& read, Write&& write) {
   read(op.x);
   read(op.w);
   visit_steps(op.epilogue, read);
   write(op.y);
 }
-template <class Read, class Write>
-void visit_operands(Pool& op, Read&& read, Write&& write) {
+template <Is<Pool> Op, class Read, class Write>
+void visit_operands(Op& op, Read&& read, Write&& write) {
   read(op.x);
   write(op.y);
 }
-template <class Read, class Write>
-void visit_operands(Reduce& op, Read&& read, Write&& write) {
+template <Is<Reduce> Op, class Read, class Write>
+void visit_operands(Op& op, Read&& read, Write&& write) {
   read(op.x);
   write(op.y);
 }
-template <class Read, class Write>
-void visit_operands(ChannelConv1d& op, Read&& read, Write&& write) {
+template <Is<ChannelConv1d> Op, class Read, class Write>
+void visit_operands(Op& op, Read&& read, Write&& write) {
   read(op.x);
   read(op.w);
   write(op.y);
 }
-template <class Read, class Write>
-void visit_operands(CumSum& op, Read&& read, Write&& write) {
+template <Is<CumSum> Op, class Read, class Write>
+void visit_operands(Op& op, Read&& read, Write&& write) {
   read(op.x);
   write(op.y);
 }
-template <class Read, class Write>
-void visit_operands(Gather& op, Read&& read, Write&& write) {
+template <Is<Gather> Op, class Read, class Write>
+void visit_operands(Op& op, Read&& read, Write&& write) {
   read(op.x);
   read(op.index);
   write(op.y);
 }
-template <class Read, class Write>
-void visit_operands(Copy& op, Read&& read, Write&& write) {
+template <Is<Copy> Op, class Read, class Write>
+void visit_operands(Op& op, Read&& read, Write&& write) {
   read(op.x);
   write(op.y);
 }
-template <class Read, class Write>
-void visit_operands(Rope& op, Read&& read, Write&& write) {
+template <Is<Rope> Op, class Read, class Write>
+void visit_operands(Op& op, Read&& read, Write&& write) {
   read(op.x);
   read(op.table);
   write(op.y);
@@ -140,14 +144,16 @@ std::int64_t named_rows(const Gather& op) {
 /// The same elements under another shape: broadcast dimensions and size-1 dimensions dropped, sorted by stride.
 View canonical(const View& view) {
   View out{view.tensor, view.offset, {}, {}};
-  std::vector<std::pair<std::int64_t, std::int64_t>> axes;
+  std::array<std::pair<std::int64_t, std::int64_t>, Extents::kMaxRank> axes;
+  std::size_t count = 0;
   for (std::size_t i = 0; i < view.rank(); ++i) {
     if (view.dims[i] != 1 && view.strides[i] != 0) {
-      axes.emplace_back(view.strides[i], view.dims[i]);
+      axes[count++] = {view.strides[i], view.dims[i]};
     }
   }
-  std::sort(axes.rbegin(), axes.rend());
-  for (const auto& [stride, dim] : axes) {
+  std::sort(axes.begin(), axes.begin() + count, std::greater<>());
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto [stride, dim] = axes[i];
     const std::size_t last = out.rank();
     if (last > 0 && out.strides[last - 1] == stride * dim) {
       out.dims[last - 1] *= dim;
@@ -193,32 +199,42 @@ Count total_bytes(const Graph& graph, const std::vector<View>& views) {
 
 } // namespace
 
-Io io_of(const Primitive& primitive) {
-  Primitive op = primitive;
-  if (auto* attention = std::get_if<Attention>(&op)) {
-    const KeyRange keys = touched_keys(*attention);
-    attention->k = attention->k.slice(2, keys.begin, keys.end - keys.begin);
-    attention->v = attention->v.slice(2, keys.begin, keys.end - keys.begin);
-    if (attention->bias) {
-      attention->bias = attention->bias->slice(4, keys.begin, keys.end - keys.begin);
-    }
-  }
-  if (auto* cumsum = std::get_if<CumSum>(&op)) { // the last row is in no exclusive prefix
-    const std::size_t rows = cumsum->x.rank() - 2;
-    cumsum->x = cumsum->x.slice(rows, 0, cumsum->x.dims[rows] - 1);
-  }
-  if (auto* gather = std::get_if<Gather>(&op)) { // only rows that an index names; which ones does not change the bytes
-    gather->x = gather->x.slice(gather->x.rank() - 2, 0, named_rows(*gather));
-  }
+namespace {
+
+template <class Op>
+Io operands_of(const Op& op) {
   Io io;
-  std::visit(
-      [&](auto& typed) {
-        visit_operands(
-            typed, [&](const View& view) { io.reads.push_back(view); },
-            [&](const View& view) { io.writes.push_back(view); });
-      },
-      op);
+  io.reads.reserve(4);
+  io.writes.reserve(1);
+  visit_operands(
+      op, [&](const View& view) { io.reads.push_back(view); }, [&](const View& view) { io.writes.push_back(view); });
   return io;
+}
+
+// Ops that read only a part of what they are given.
+Io operands_of(Attention op) {
+  const KeyRange keys = touched_keys(op);
+  op.k = op.k.slice(2, keys.begin, keys.end - keys.begin);
+  op.v = op.v.slice(2, keys.begin, keys.end - keys.begin);
+  if (op.bias) {
+    op.bias = op.bias->slice(4, keys.begin, keys.end - keys.begin);
+  }
+  return operands_of<Attention>(op);
+}
+Io operands_of(CumSum op) { // the last row is in no exclusive prefix
+  const std::size_t rows = op.x.rank() - 2;
+  op.x = op.x.slice(rows, 0, op.x.dims[rows] - 1);
+  return operands_of<CumSum>(op);
+}
+Io operands_of(Gather op) { // only rows that an index names; which ones does not change the bytes
+  op.x = op.x.slice(op.x.rank() - 2, 0, named_rows(op));
+  return operands_of<Gather>(op);
+}
+
+} // namespace
+
+Io io_of(const Primitive& primitive) {
+  return std::visit([](const auto& op) { return operands_of(op); }, primitive);
 }
 
 void for_each_operand(Primitive& primitive, const std::function<void(View&)>& visit) {
@@ -226,28 +242,35 @@ void for_each_operand(Primitive& primitive, const std::function<void(View&)>& vi
 }
 
 Bytes bytes_of(const Graph& graph, const Op& op) {
-  const Io operands = io_of(op.primitive);
-  std::vector<View> reads;
-  std::vector<View> writes;
+  return bytes_of(graph, io_of(op.primitive));
+}
+
+Bytes bytes_of(const Graph& graph, const Io& operands) {
+  std::vector<View> views;
+  views.reserve(operands.reads.size() + operands.writes.size());
   for (const View& view : operands.reads) {
-    add_distinct(reads, view);
+    add_distinct(views, view);
   }
+  Bytes out;
+  for (const View& view : views) {
+    const Tensor& tensor = graph.tensor(view.tensor);
+    const Count bytes = view.distinct_elements() * size_bytes(tensor.dtype);
+    out.read += bytes;
+    if (tensor.role == TensorRole::kWeight || tensor.role == TensorRole::kConstant) {
+      out.weights_read += bytes;
+    } else if (tensor.role == TensorRole::kCache) {
+      out.cache_read += bytes;
+    }
+  }
+  std::vector<View> writes;
+  writes.reserve(operands.writes.size());
   for (const View& view : operands.writes) {
     add_distinct(writes, view);
+    add_distinct(views, view);
   }
-  std::vector<View> all = reads;
-  for (const View& view : writes) {
-    add_distinct(all, view);
-  }
-  const auto of_role = [&](std::initializer_list<TensorRole> roles) {
-    std::vector<View> some;
-    std::copy_if(reads.begin(), reads.end(), std::back_inserter(some), [&](const View& view) {
-      return std::find(roles.begin(), roles.end(), graph.tensor(view.tensor).role) != roles.end();
-    });
-    return total_bytes(graph, some);
-  };
-  return {total_bytes(graph, reads), total_bytes(graph, writes), total_bytes(graph, all),
-          of_role({TensorRole::kWeight, TensorRole::kConstant}), of_role({TensorRole::kCache})};
+  out.written = total_bytes(graph, writes);
+  out.working_set = total_bytes(graph, views);
+  return out;
 }
 
 } // namespace attnprof::operators

@@ -24,5 +24,7 @@ struct Bytes {
 };
 /// Bytes that one launch must move: each distinct element of each operand once, broadcast dimensions once.
 Bytes bytes_of(const Graph& graph, const Op& op);
+/// The same, from the operands of the op.
+Bytes bytes_of(const Graph& graph, const Io& operands);
 
 } // namespace attnprof::operators

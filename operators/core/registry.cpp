@@ -31,11 +31,13 @@ constexpr std::size_t kMostListed = 30; // more names than that hide the sentenc
 
 template <class Descriptor>
 const Descriptor& find(const std::vector<Descriptor>& list, std::string_view kind, std::string_view name) {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const Descriptor& entry) { return entry.name == name; });
+  if (found != list.end()) {
+    return *found;
+  }
   std::vector<std::string> known;
   for (const Descriptor& entry : list) {
-    if (entry.name == name) {
-      return entry;
-    }
     known.push_back(entry.name);
   }
   const std::string near = nearest_name(name, known);
