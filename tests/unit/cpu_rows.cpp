@@ -169,10 +169,11 @@ TEST_CASE("cpu depthwise: kernels, strides, borders, channels and epilogues", "[
   struct Conv {
     std::int64_t height, width, channels, kernel, stride, pad;
   };
-  const std::vector<Conv> convs{{14, 14, 32, 3, 1, 1}, {14, 14, 19, 5, 1, 2},  {9, 30, 8, 7, 1, 3},
-                                {5, 4, 3, 3, 1, 1},    {2, 2, 6, 5, 1, 2},     {12, 11, 10, 3, 2, 1},
-                                {10, 10, 4, 9, 1, 4},  {1, 1, 1, 3, 1, 1},     {8, 9, 5, 3, 1, 0},
-                                {7, 7, 16, 1, 1, 0},   {13, 13, 600, 3, 3, 1}, {6, 20, 9, 3, 1, 2}};
+  const std::vector<Conv> convs{
+      {14, 14, 32, 3, 1, 1}, {14, 14, 19, 5, 1, 2}, {9, 30, 8, 7, 1, 3},    {5, 4, 3, 3, 1, 1},
+      {2, 2, 6, 5, 1, 2},    {12, 11, 10, 3, 2, 1}, {10, 10, 4, 9, 1, 4},   {1, 1, 1, 3, 1, 1},
+      {8, 9, 5, 3, 1, 0},    {7, 7, 16, 1, 1, 0},   {13, 13, 600, 3, 3, 1}, {6, 20, 9, 3, 1, 2},
+      {7, 7, 32, 3, 1, 1},   {5, 14, 16, 7, 1, 3},  {9, 21, 48, 5, 1, 2},   {3, 28, 16, 3, 1, 1}};
   for (const DType dtype : {DType::kF32, DType::kBf16}) {
     for (const Conv& c : convs) {
       INFO(name_of(dtype) << " " << c.height << "x" << c.width << "x" << c.channels << " kernel " << c.kernel

@@ -1,5 +1,9 @@
 #include "operators/kernels/cpu/kernel.hpp"
 
+#include <algorithm>
+#include <fmt/format.h>
+#include <fstream>
+
 namespace attnprof::operators::cpu {
 
 void CpuKernel::bind(std::span<std::byte* const> tensors, std::byte* scratch) {
@@ -23,6 +27,21 @@ void CpuKernel::place_on_map(const PlanContext& context, std::vector<StepArgs>& 
       place(context, args[s].operand, *view);
     }
   }
+}
+
+std::int64_t stream_bytes() {
+  static const std::int64_t kBytes = [] {
+    std::int64_t largest_kib = 0;
+    for (int index = 0; index < 8; ++index) {
+      std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", index));
+      std::int64_t kib = 0;
+      if (file >> kib) { // "32768K"
+        largest_kib = std::max(largest_kib, kib);
+      }
+    }
+    return largest_kib > 0 ? largest_kib * 1024 : std::int64_t{32} << 20;
+  }();
+  return kBytes;
 }
 
 std::int64_t ScratchLayout::add(std::int64_t bytes) {

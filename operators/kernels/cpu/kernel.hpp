@@ -51,6 +51,10 @@ class CpuKernel {
   std::vector<Slot> slots_;
 };
 
+/// Outputs larger than this bypass the caches, since nothing would be left of them when the next launch reads them: the
+/// size of the last-level cache, as the system states it, or 32 MiB.
+std::int64_t stream_bytes();
+
 /// Scratch of one share is cut into pieces that start on cache lines.
 class ScratchLayout {
  public:

@@ -6,8 +6,6 @@
 namespace attnprof::operators::cpu {
 namespace {
 
-constexpr std::int64_t kStreamBytes = std::int64_t{128} << 20;
-
 class CopyKernel final : public CpuKernel {
  public:
   CopyKernel(const PlanContext& context, const Copy& op) {
@@ -34,7 +32,7 @@ class CopyKernel final : public CpuKernel {
     args_.y.row = y.strides.back(1);
     args_.x.column = x.strides.back();
     args_.y.column = y.strides.back();
-    args_.stream = (y.elements() * size_bytes(context.graph.tensor(y.tensor).dtype)) > Count(kStreamBytes);
+    args_.stream = (y.elements() * size_bytes(context.graph.tensor(y.tensor).dtype)) > Count(stream_bytes());
     place(context, args_.x, op.x);
     place(context, args_.y, op.y);
   }

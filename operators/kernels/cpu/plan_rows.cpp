@@ -5,10 +5,6 @@
 namespace attnprof::operators::cpu {
 namespace {
 
-/// Outputs larger than this bypass the caches: no last-level cache would still hold them when the next launch reads
-/// them.
-constexpr std::int64_t kStreamBytes = std::int64_t{128} << 20;
-
 using RowFn = void (*)(const RowsArgs&, int, int);
 
 class RowKernel final : public CpuKernel {
@@ -61,6 +57,11 @@ bool is_plain_row(const PlanContext& context, const View& view) {
   return context.graph.tensor(view.tensor).dtype == DType::kF32 && view.strides.back() == 1;
 }
 
+/// Whether rows of this output go past the caches.
+bool streams(const PlanContext& context, const View& y) {
+  return is_plain_row(context, y) && context.storage[static_cast<std::size_t>(y.tensor)].bytes > stream_bytes();
+}
+
 View at_least_matrix(View view) {
   while (view.rank() < 2) {
     view = view.broadcast(0, 1);
@@ -94,7 +95,10 @@ std::unique_ptr<CpuKernel> plan_softmax(const PlanContext& context, const Softma
   walk_rows(args, op.x, op.y);
   kernel->place_operand(context, args.x, op.x);
   kernel->place_operand(context, args.y, op.y);
-  if (!is_plain_row(context, op.y)) {
+  // Rows that end within a cache line would leave half lines to the streaming stores, which costs more than it saves.
+  constexpr std::int64_t kLineFloats = 16;
+  args.stream = streams(context, op.y) && args.columns % kLineFloats == 0;
+  if (args.stream || !is_plain_row(context, op.y)) {
     kernel->need_scratch(args.columns);
   }
   return kernel;
@@ -105,6 +109,7 @@ std::unique_ptr<CpuKernel> plan_layernorm(const PlanContext& context, const Laye
   RowsArgs& args = kernel->args();
   walk_rows(args, op.x, op.y);
   args.eps = static_cast<float>(op.eps);
+  args.stream = streams(context, op.y);
   kernel->place_operand(context, args.x, op.x);
   kernel->place_operand(context, args.y, op.y);
   kernel->place_operand(context, args.gamma, op.gamma);
@@ -181,7 +186,7 @@ std::unique_ptr<CpuKernel> plan_pointwise(const PlanContext& context, const Poin
       fill(kernel->steps().args[s].operand, *op.steps[s].operand);
     }
   }
-  args.stream = context.storage[static_cast<std::size_t>(op.y.tensor)].bytes > kStreamBytes;
+  args.stream = streams(context, op.y);
   return kernel;
 }
 

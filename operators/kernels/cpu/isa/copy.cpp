@@ -9,6 +9,19 @@ using cpu::RowsArgs;
 /// Columns of one work item, so that a few long rows still spread over all shares.
 constexpr Index kSegment = 4096;
 
+template <int kCount, class In, class Out>
+ATTNPROF_INLINE void copy_vectors(const In* x, Out* y) {
+  Vec vectors[kCount];
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount; ++i) {
+    vectors[i] = load(x + i * kLanes);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount; ++i) {
+    store(y + i * kLanes, vectors[i]);
+  }
+}
+
 template <class In, class Out>
 ATTNPROF_INLINE void copy_segment(const In* x, Index x_stride, Out* y, Index y_stride, Index n, bool stream) {
   if (x_stride == 1 && y_stride == 1) {
@@ -23,11 +36,12 @@ ATTNPROF_INLINE void copy_segment(const In* x, Index x_stride, Out* y, Index y_s
         }
       }
     }
+    // Eight loads before their stores: a head's row is one round, and loads of the next rows start early.
+    for (; i + 8 * kLanes <= n; i += 8 * kLanes) {
+      copy_vectors<8>(x + i, y + i);
+    }
     for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-      const Vec a = load(x + i);
-      const Vec b = load(x + i + kLanes);
-      store(y + i, a);
-      store(y + i + kLanes, b);
+      copy_vectors<2>(x + i, y + i);
     }
     for (; i < n; i += kLanes) {
       store_upto(y + i, load_upto(x + i, n - i), n - i);
@@ -39,12 +53,50 @@ ATTNPROF_INLINE void copy_segment(const In* x, Index x_stride, Out* y, Index y_s
   }
 }
 
+/// Rows of one segment, dense on both sides: the address of the next row is one addition away.
+template <class In, class Out>
+void copy_dense_rows(const RowsArgs& args, Range mine) {
+  const auto* x = reinterpret_cast<const In*>(args.x.address);
+  auto* y = reinterpret_cast<Out*>(args.y.address);
+  // Rows of heads lie apart where they are read from DRAM, and no hardware prefetcher follows them.
+  constexpr Index kRowsAhead = 12;
+  constexpr Index kLine = 64 / sizeof(In);
+  const bool apart = args.stream && args.x.row != args.columns;
+  Position at = position_of(args.nest, mine.begin / args.rows);
+  Index row = mine.begin % args.rows;
+  for (Index flat = mine.begin; flat < mine.end;) {
+    const Index count = least(args.rows - row, mine.end - flat);
+    const In* from = x + outer_offset(args.x, args.nest, at) + row * args.x.row;
+    Out* to = y + outer_offset(args.y, args.nest, at) + row * args.y.row;
+    for (Index r = 0; r < count; ++r) {
+      if (apart) {
+        for (Index i = 0; i < args.columns; i += kLine) {
+          __builtin_prefetch(from + kRowsAhead * args.x.row + i);
+        }
+      }
+      copy_segment(from, 1, to, 1, args.columns, args.stream);
+      from += args.x.row;
+      to += args.y.row;
+    }
+    flat += count;
+    row = 0;
+    advance(args.nest, at);
+  }
+  if (args.stream) {
+    fence_streams();
+  }
+}
+
 template <class In, class Out>
 void copy_typed(const RowsArgs& args, int share, int shares) {
   const Index segments = (args.columns + kSegment - 1) / kSegment;
   const Index per_nest = args.rows * segments;
   const Range mine = part_of(args.nest.count * per_nest, share, shares);
   if (mine.begin >= mine.end) {
+    return;
+  }
+  if (segments == 1 && args.x.column == 1 && args.y.column == 1) {
+    copy_dense_rows<In, Out>(args, mine);
     return;
   }
   Position at = position_of(args.nest, mine.begin / per_nest);
@@ -70,30 +122,66 @@ void copy_typed(const RowsArgs& args, int share, int shares) {
   }
 }
 
-template <class In, class Out>
-ATTNPROF_INLINE void transpose_tile(const In* x, Index x_column, Out* y, Index y_row) {
-  Vec tile[kLanes];
+/// A tile of kLanes x kLanes: x is dense along rows, y along columns.
+template <class In>
+ATTNPROF_INLINE void load_turned(const In* x, Index x_column, Vec (&tile)[kLanes]) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  if constexpr (sizeof(In) == 4) {
+    load_turned_8(x, x_column, tile);
+    return;
+  }
+#endif
 #pragma GCC unroll 16
   for (int c = 0; c < kLanes; ++c) {
     tile[c] = load(x + c * x_column);
   }
   transpose(tile);
+}
+
+/// A block that fills whole cache lines of both sides.
+constexpr Index kSide = 16;
+
+/// Whole blocks: all columns of kLanes rows before the next rows, so that each line of y is finished at once, and goes
+/// past the caches where it should.
+template <bool kStream, class In, class Out>
+ATTNPROF_INLINE void transpose_whole(const In* x, Index x_column, Out* y, Index y_row) {
+  constexpr int kTiles = static_cast<int>(kSide) / kLanes;
+  for (Index r = 0; r < kSide; r += kLanes) {
+    Vec tiles[kTiles][kLanes];
+#pragma GCC unroll 4
+    for (int t = 0; t < kTiles; ++t) {
+      load_turned(x + t * kLanes * x_column + r, x_column, tiles[t]);
+      if constexpr (!kStream) {
 #pragma GCC unroll 16
-  for (int r = 0; r < kLanes; ++r) {
-    store(y + r * y_row, tile[r]);
+        for (int i = 0; i < kLanes; ++i) {
+          store(y + (r + i) * y_row + t * kLanes, tiles[t][i]);
+        }
+      }
+    }
+    if constexpr (kStream) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) {
+#pragma GCC unroll 4
+        for (int t = 0; t < kTiles; ++t) {
+          store_stream(y + (r + i) * y_row + t * kLanes, tiles[t][i]);
+        }
+      }
+    }
   }
 }
 
-/// A block that fills whole cache lines of both sides: x is dense along rows, y along columns.
-constexpr Index kSide = 16;
-
 template <class In, class Out>
 void transpose_block(const In* x, Index x_column, Out* y, Index y_row, Index rows, Index columns) {
-  Index whole_rows = rows / kLanes * kLanes;
-  Index whole_columns = columns / kLanes * kLanes;
+  const Index whole_rows = rows / kLanes * kLanes;
+  const Index whole_columns = columns / kLanes * kLanes;
   for (Index r = 0; r < whole_rows; r += kLanes) {
     for (Index c = 0; c < whole_columns; c += kLanes) {
-      transpose_tile(x + c * x_column + r, x_column, y + r * y_row + c, y_row);
+      Vec tile[kLanes];
+      load_turned(x + c * x_column + r, x_column, tile);
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) {
+        store(y + (r + i) * y_row + c, tile[i]);
+      }
     }
   }
   for (Index r = 0; r < rows; ++r) {
@@ -109,16 +197,36 @@ void transpose_typed(const RowsArgs& args, int share, int shares) {
   const Range mine = part_of(args.nest.count * row_blocks, share, shares);
   const auto* x = reinterpret_cast<const In*>(args.x.address);
   auto* y = reinterpret_cast<Out*>(args.y.address);
+  bool stream = false;
+  if constexpr (sizeof(Out) == 4) {
+    stream = args.stream && reinterpret_cast<std::uintptr_t>(y) % sizeof(Vec) == 0 && args.y.row % kLanes == 0;
+    for (int d = 0; d < args.nest.rank; ++d) {
+      stream = stream && args.y.outer[d] % kLanes == 0;
+    }
+  }
   for (Index flat = mine.begin; flat < mine.end; ++flat) {
     const Position at = position_of(args.nest, flat / row_blocks);
     const Index row = flat % row_blocks * kSide;
-    const Index x_at = outer_offset(args.x, args.nest, at) + row;
-    const Index y_at = outer_offset(args.y, args.nest, at) + row * args.y.row;
+    const In* from = x + outer_offset(args.x, args.nest, at) + row;
+    Out* to = y + outer_offset(args.y, args.nest, at) + row * args.y.row;
     const Index rows = least(kSide, args.rows - row);
-    for (Index column = 0; column < args.columns; column += kSide) {
-      transpose_block(x + x_at + column * args.x.column, args.x.column, y + y_at + column, args.y.row, rows,
+    Index column = 0;
+    for (; rows == kSide && column + kSide <= args.columns; column += kSide) {
+      if constexpr (sizeof(Out) == 4) {
+        if (stream) {
+          transpose_whole<true>(from + column * args.x.column, args.x.column, to + column, args.y.row);
+          continue;
+        }
+      }
+      transpose_whole<false>(from + column * args.x.column, args.x.column, to + column, args.y.row);
+    }
+    for (; column < args.columns; column += kSide) {
+      transpose_block(from + column * args.x.column, args.x.column, to + column, args.y.row, rows,
                       least(kSide, args.columns - column));
     }
+  }
+  if (stream) {
+    fence_streams();
   }
 }
 

@@ -72,6 +72,54 @@ void dense_columns(const Taps& taps, Index x, float* y) {
   }
 }
 
+/// X neighbouring outputs of one vector of channels, read from the image where it lies: the first L and the last R
+/// columns that the taps would touch are padding and are left out. `rows` begin at the column of the first tap.
+template <int K, int X, int L, int R>
+ATTNPROF_INLINE void image_block(const Taps& taps, Index at, Index channel, float* y) {
+  const Index channels = taps.channels;
+  Vec sums[X];
+  const Vec bias = load(taps.bias + channel);
+#pragma GCC unroll 8
+  for (int i = 0; i < X; ++i) {
+    sums[i] = bias;
+  }
+  const float* weights = taps.weights + taps.first * K * channels + channel;
+  for (Index ky = taps.first; ky < taps.end; ++ky) {
+    Vec w[K];
+#pragma GCC unroll 8
+    for (int kx = 0; kx < K; ++kx) {
+      w[kx] = load(weights + kx * channels);
+    }
+    weights += K * channels;
+    const float* from = taps.rows[ky] + at + L * channels;
+#pragma GCC unroll 16
+    for (int q = L; q < X + K - 1 - R; ++q) {
+      const Vec v = load(from);
+      from += channels;
+#pragma GCC unroll 8
+      for (int kx = 0; kx < K; ++kx) {
+        if (q - kx >= 0 && q - kx < X) {
+          sums[q - kx] = fma(v, w[kx], sums[q - kx]);
+        }
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < X; ++i) {
+    store(y, sums[i]);
+    y += channels;
+  }
+}
+
+/// X outputs from column x on, all channels.
+template <int K, int X, int L, int R>
+void image_columns(const Taps& taps, Index x, float* y) {
+  const Index at = (x - K / 2) * taps.channels;
+  for (Index channel = 0; channel < taps.channels; channel += kLanes) {
+    image_block<K, X, L, R>(taps, at + channel, channel, y + channel);
+  }
+}
+
 /// One output at any stride and kernel width.
 void single_output(const Taps& taps, Index x, float* y) {
   const Index channels = taps.channels;
@@ -111,14 +159,27 @@ class ShareOfRows {
       y_row_ = scratch;
       scratch += rounded_up(args.out_width * args.channels, 16);
     }
-    prepare_ring(scratch);
+    // Rows of whole blocks and whole vectors with the usual padding need no copies where they lie in a cache.
+    in_place_ = args.in_place && !args.x_bf16 && args.x_stride[3] == 1 && args.x_stride[2] == args.channels &&
+                args.stride == 1 && args.pad == args.kernel_w / 2 && args.out_width == args.width &&
+                args.width % kOutputs == 0 && args.channels % kLanes == 0 &&
+                (args.kernel_w == 3 || args.kernel_w == 5 || args.kernel_w == 7);
+    if (!in_place_) {
+      prepare_ring(scratch);
+    }
   }
 
   void run(Index batch, Index out_row) {
     find_rows(batch, out_row);
     const Index y_at = batch * args_.y_stride[0] + out_row * args_.y_stride[1];
     float* y = direct_y_ ? reinterpret_cast<float*>(args_.y) + y_at : y_row_;
-    if (args_.stride != 1) {
+    if (in_place_) {
+      switch (args_.kernel_w) {
+      case 3: image<3>(y); break;
+      case 5: image<5>(y); break;
+      default: image<7>(y); break;
+      }
+    } else if (args_.stride != 1) {
       single_outputs(y);
     } else {
       switch (args_.kernel_w) {
@@ -134,6 +195,22 @@ class ShareOfRows {
  private:
   /// Seven sums and up to seven taps fit the registers; images of 14, 28, 56 columns divide by it.
   static constexpr int kOutputs = 7;
+
+  /// Blocks at the edges of the image leave out the taps that would lie beyond them.
+  template <int K>
+  void image(float* y) const {
+    constexpr int kPad = K / 2;
+    const Index last = args_.width - kOutputs;
+    if (last == 0) {
+      image_columns<K, kOutputs, kPad, kPad>(taps_, 0, y);
+      return;
+    }
+    image_columns<K, kOutputs, kPad, 0>(taps_, 0, y);
+    for (Index x = kOutputs; x < last; x += kOutputs) {
+      image_columns<K, kOutputs, 0, 0>(taps_, x, y + x * args_.channels);
+    }
+    image_columns<K, kOutputs, 0, kPad>(taps_, last, y + last * args_.channels);
+  }
 
   template <int K>
   void dense(float* y) const {
@@ -192,8 +269,12 @@ class ShareOfRows {
     taps_.first = most(0, -from);
     taps_.end = most(taps_.first, least(args_.kernel_h, args_.height - from));
     for (Index ky = taps_.first; ky < taps_.end; ++ky) {
-      taps_.rows[ky] = input_row(batch, from + ky);
+      taps_.rows[ky] = in_place_ ? image_row(batch, from + ky) : input_row(batch, from + ky);
     }
+  }
+
+  const float* image_row(Index batch, Index row) const {
+    return reinterpret_cast<const float*>(args_.x) + batch * args_.x_stride[0] + row * args_.x_stride[1];
   }
 
   const float* input_row(Index batch, Index row) {
@@ -247,6 +328,7 @@ class ShareOfRows {
   Taps taps_{};
   StepList steps_;
   bool direct_y_ = false;
+  bool in_place_ = false;
   float* y_row_ = nullptr;
   float* ring_ = nullptr;
   Index row_size_ = 0;

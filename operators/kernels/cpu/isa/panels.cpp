@@ -129,6 +129,12 @@ void tile_product(bool add, Index k, const float* a, Index a_row, Index a_column
       sums[i][v] = zero();
     }
   }
+  // The lines of c arrive while the sums are made; the store buffer would fill up with stores that wait for them.
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+    __builtin_prefetch(c + i * c_row, 1);
+    __builtin_prefetch(c + i * c_row + columns - 1, 1);
+  }
 #pragma GCC unroll 4
   for (Index kk = 0; kk < k; ++kk) {
     add_outer_product(sums, a, a_row, b);

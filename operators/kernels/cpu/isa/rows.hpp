@@ -134,9 +134,43 @@ ATTNPROF_INLINE void map_row(const float* x, float* y, Index n, F&& f) {
     store_first(y + i, f(load_first(x + i, n - i)), n - i);
   }
 }
+/// The same past the caches, for results that no cache would hold until they are read. Lanes before the first aligned
+/// vector and after the last are stored as usual.
+template <class F>
+ATTNPROF_INLINE void map_row_stream(const float* x, float* y, Index n, F&& f) {
+  const Index over = static_cast<Index>(reinterpret_cast<std::uintptr_t>(y) / sizeof(float)) % kLanes;
+  Index i = 0;
+  if (over != 0) {
+    const Index head = least(kLanes - over, n);
+    store_first(y, f(load_first(x, head)), head);
+    i = head;
+  }
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    const Vec a = f(load(x + i));
+    const Vec b = f(load(x + i + kLanes));
+    store_stream(y + i, a);
+    store_stream(y + i + kLanes, b);
+  }
+  for (; i + kLanes <= n; i += kLanes) {
+    store_stream(y + i, f(load(x + i)));
+  }
+  if (i < n) {
+    store_first(y + i, f(load_first(x + i, n - i)), n - i);
+  }
+}
 template <class F>
 ATTNPROF_INLINE void map_rows(const float* x, const float* z, float* y, Index n, F&& f) {
   Index i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+    const Vec a = f(load(x + i), load(z + i));
+    const Vec b = f(load(x + i + kLanes), load(z + i + kLanes));
+    const Vec c = f(load(x + i + 2 * kLanes), load(z + i + 2 * kLanes));
+    const Vec d = f(load(x + i + 3 * kLanes), load(z + i + 3 * kLanes));
+    store(y + i, a);
+    store(y + i + kLanes, b);
+    store(y + i + 2 * kLanes, c);
+    store(y + i + 3 * kLanes, d);
+  }
   for (; i + kLanes <= n; i += kLanes) {
     store(y + i, f(load(x + i), load(z + i)));
   }
@@ -145,6 +179,11 @@ ATTNPROF_INLINE void map_rows(const float* x, const float* z, float* y, Index n,
   }
 }
 
+/// Elements that one step after another works on at a time: everything where there is one step that needs no scratch.
+ATTNPROF_INLINE Index block_of(const StepList& list, Index n) {
+  const bool in_place = list.count == 0 || list.steps->operand.address == nullptr || is_plain(list.steps->operand);
+  return list.count <= 1 && in_place ? n : kBlock;
+}
 /// All steps on columns [column, column + n) of a row, block by block: x to y (which may be x).
 void apply_steps(const StepList& list, const Nest& nest, const Position& at, Index row, Index column, Index n,
                  const float* x, float* y);

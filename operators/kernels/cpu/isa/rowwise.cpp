@@ -28,18 +28,33 @@ ATTNPROF_INLINE float* scratch_of(const RowsArgs& args, int share) {
   return reinterpret_cast<float*>(args.scratch + share * args.scratch_stride);
 }
 
-float max_of_row(const float* x, Index n) {
-  Vec a = broadcast(-__builtin_inff());
-  Vec b = a;
+/// Reduces a row with four accumulators, which keep additions of several cycles apart; take(sum, vector) adds to one,
+/// lanes past the end are `neutral`.
+template <class Take>
+ATTNPROF_INLINE void take_row(const float* x, Index n, Vec (&sums)[4], Vec neutral, Take&& take) {
   Index i = 0;
-  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    a = max(load(x + i), a);
-    b = max(load(x + i + kLanes), b);
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+    take(sums[0], load(x + i));
+    take(sums[1], load(x + i + kLanes));
+    take(sums[2], load(x + i + 2 * kLanes));
+    take(sums[3], load(x + i + 3 * kLanes));
   }
-  for (; i < n; i += kLanes) {
-    a = max(keep_first(load_upto(x + i, n - i), n - i, a), a);
+  for (; i + kLanes <= n; i += kLanes) {
+    take(sums[0], load(x + i));
   }
-  return max_of(max(a, b));
+  if (i < n) {
+    take(sums[1], keep_first(load_first(x + i, n - i), n - i, neutral));
+  }
+}
+ATTNPROF_INLINE float total_of(const Vec (&sums)[4]) {
+  return sum_of((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+float max_of_row(const float* x, Index n) {
+  const Vec least_vec = broadcast(-__builtin_inff());
+  Vec tops[4] = {least_vec, least_vec, least_vec, least_vec};
+  take_row(x, n, tops, least_vec, [](Vec& top, Vec v) { top = max(v, top); });
+  return max_of(max(max(tops[0], tops[1]), max(tops[2], tops[3])));
 }
 
 /// y = exp(x - shift); returns the sum.
@@ -63,7 +78,8 @@ float exp_row(const float* x, float* y, Index n, float shift) {
   return sum_of(a + b);
 }
 
-void softmax_row(const float* x, float* y, Index n) {
+/// `exponentials` is where they wait for their sum: y itself, or a row of scratch where y goes past the caches.
+void softmax_row(const float* x, float* exponentials, float* y, Index n) {
   const float top = max_of_row(x, n);
   if (top == -__builtin_inff()) { // nothing attended: zeros, where the formula has 0 / 0 (a row of NaN has a NaN below)
     bool any_nan = false;
@@ -73,55 +89,84 @@ void softmax_row(const float* x, float* y, Index n) {
     map_row(x, y, n, [&](Vec) { return broadcast(any_nan ? __builtin_nanf("") : 0.0F); });
     return;
   }
-  const float sum = exp_row(x, y, n, top);
+  const float sum = exp_row(x, exponentials, n, top);
   const Vec factor = broadcast(1.0F / sum);
-  map_row(y, y, n, [&](Vec v) { return v * factor; });
+  if (exponentials == y) {
+    map_row(y, y, n, [&](Vec v) { return v * factor; });
+  } else {
+    map_row_stream(exponentials, y, n, [&](Vec v) { return v * factor; });
+  }
 }
 
 float sum_of_row(const float* x, Index n) {
-  Vec a = zero();
-  Vec b = zero();
-  Index i = 0;
-  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    a += load(x + i);
-    b += load(x + i + kLanes);
-  }
-  for (; i < n; i += kLanes) {
-    a += load_upto(x + i, n - i);
-  }
-  return sum_of(a + b);
+  Vec sums[4] = {};
+  take_row(x, n, sums, zero(), [](Vec& sum, Vec v) { sum += v; });
+  return total_of(sums);
 }
 
 float squares_of_row(const float* x, Index n, float mean) {
-  Vec a = zero();
-  Vec b = zero();
-  Index i = 0;
-  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    const Vec u = load(x + i) - mean;
-    const Vec v = load(x + i + kLanes) - mean;
-    a = fma(u, u, a);
-    b = fma(v, v, b);
-  }
-  for (; i < n; i += kLanes) {
-    const Vec u = keep_first(load_upto(x + i, n - i) - mean, n - i, zero());
-    a = fma(u, u, a);
-  }
-  return sum_of(a + b);
+  const Vec center = broadcast(mean);
+  Vec sums[4] = {};
+  take_row(x, n, sums, center, [&](Vec& sum, Vec v) {
+    const Vec u = v - center;
+    sum = fma(u, u, sum);
+  });
+  return total_of(sums);
+}
+float squares_of_row(const float* x, Index n) {
+  Vec sums[4] = {};
+  take_row(x, n, sums, zero(), [](Vec& sum, Vec v) { sum = fma(v, v, sum); });
+  return total_of(sums);
 }
 
-void norm_row(const float* x, float* y, Index n, const float* gamma, const float* beta, float eps) {
-  const auto count = static_cast<float>(n);
-  const float mean = beta == nullptr ? 0.0F : sum_of_row(x, n) / count;
-  const Vec scale = broadcast(1.0F / __builtin_sqrtf(squares_of_row(x, n, mean) / count + eps));
+template <bool kStream>
+ATTNPROF_INLINE void put(float* to, Vec v) {
+  if constexpr (kStream) {
+    store_stream(to, v);
+  } else {
+    store(to, v);
+  }
+}
+
+/// y[i] = f(x[i], i), past the caches where kStream and the row is aligned.
+template <bool kStream, class F>
+ATTNPROF_INLINE void put_row(const float* x, float* y, Index n, F&& f) {
   Index i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    const Vec a = f(load(x + i), i, kLanes);
+    const Vec b = f(load(x + i + kLanes), i + kLanes, kLanes);
+    put<kStream>(y + i, a);
+    put<kStream>(y + i + kLanes, b);
+  }
   for (; i + kLanes <= n; i += kLanes) {
-    const Vec v = (load(x + i) - mean) * scale * load(gamma + i);
-    store(y + i, beta == nullptr ? v : v + load(beta + i));
+    put<kStream>(y + i, f(load(x + i), i, kLanes));
   }
   if (i < n) {
-    const Vec v = (load_first(x + i, n - i) - mean) * scale * load_first(gamma + i, n - i);
-    store_first(y + i, beta == nullptr ? v : v + load_first(beta + i, n - i), n - i);
+    store_first(y + i, f(load_first(x + i, n - i), i, n - i), n - i);
   }
+}
+template <class F>
+ATTNPROF_INLINE void put_row(const float* x, float* y, Index n, bool stream, F&& f) {
+  if (stream && reinterpret_cast<std::uintptr_t>(y) % sizeof(Vec) == 0) {
+    put_row<true>(x, y, n, f);
+  } else {
+    put_row<false>(x, y, n, f);
+  }
+}
+
+void norm_row(const float* x, float* y, Index n, const float* gamma, const float* beta, float eps, bool stream) {
+  const auto count = static_cast<float>(n);
+  if (beta == nullptr) {
+    const Vec scale = broadcast(1.0F / __builtin_sqrtf(squares_of_row(x, n) / count + eps));
+    put_row(x, y, n, stream, [&](Vec v, Index i, Index lanes) { return v * scale * load_upto(gamma + i, lanes); });
+    return;
+  }
+  const float mean = sum_of_row(x, n) / count;
+  const Vec center = broadcast(mean);
+  const Vec scale = broadcast(1.0F / __builtin_sqrtf(squares_of_row(x, n, mean) / count + eps));
+  put_row(x, y, n, stream, [&](Vec v, Index i, Index lanes) {
+    return fma((v - center) * scale, load_upto(gamma + i, lanes), load_upto(beta + i, lanes));
+  });
 }
 
 void rope_row(const float* x, float* y, Index d, const float* table) {
@@ -140,9 +185,24 @@ void rope_row(const float* x, float* y, Index d, const float* table) {
 }
 
 /// Columns of one work item of an element-wise op: long rows are cut so that all shares get some.
-constexpr Index kSegment = 4 * kBlock;
+constexpr Index kSegment = 8 * kBlock;
 
-void stream_row(const float* x, const float* z, float* y, Index n, bool multiply) {
+/// One step of a result that goes past the caches; false where there is no such form of it.
+bool stream_step(const StepArgs& step, const float* x, const float* z, float* y, Index n) {
+  switch (step.fn) {
+  case StepFn::kAdd:
+  case StepFn::kMul: break;
+  case StepFn::kScale: map_row_stream(x, y, n, [&](Vec v) { return v * step.value; }); return true;
+  case StepFn::kGelu: map_row_stream(x, y, n, [](Vec v) { return gelu(v); }); return true;
+  case StepFn::kGeluTanh: map_row_stream(x, y, n, [](Vec v) { return gelu_tanh(v); }); return true;
+  case StepFn::kSilu: map_row_stream(x, y, n, [](Vec v) { return silu(v); }); return true;
+  case StepFn::kRelu: map_row_stream(x, y, n, [](Vec v) { return max(zero(), v); }); return true;
+  default: return false;
+  }
+  if (z == nullptr) {
+    return false;
+  }
+  const bool multiply = step.fn == StepFn::kMul;
   Index i = 0;
   for (; i < n && reinterpret_cast<std::uintptr_t>(y + i) % sizeof(Vec) != 0; ++i) {
     y[i] = multiply ? x[i] * z[i] : x[i] + z[i];
@@ -155,6 +215,7 @@ void stream_row(const float* x, const float* z, float* y, Index n, bool multiply
   for (; i < n; ++i) {
     y[i] = multiply ? x[i] * z[i] : x[i] + z[i];
   }
+  return true;
 }
 
 void pointwise_segment(const RowsArgs& args, const Position& at, Index row, Index column, Index n) {
@@ -162,18 +223,21 @@ void pointwise_segment(const RowsArgs& args, const Position& at, Index row, Inde
   alignas(64) float y_block[kBlock];
   const Index x_at = outer_offset(args.x, args.nest, at) + row * args.x.row;
   const Index y_at = outer_offset(args.y, args.nest, at) + row * args.y.row;
-  for (Index i = column; i < column + n; i += kBlock) {
-    const Index length = least(kBlock, column + n - i);
+  const bool plain = is_plain(args.x) && is_plain(args.y);
+  const Index block = plain ? block_of(args.steps, n) : kBlock;
+  for (Index i = column; i < column + n; i += block) {
+    const Index length = least(block, column + n - i);
     const float* x = read_row(args.x, element(args.x, x_at + i * args.x.column), length, x_block);
     std::byte* target = element_to_write(args.y, y_at + i * args.y.column);
     float* y = row_to_write(args.y, target, y_block);
-    const StepArgs* first = args.steps.steps;
-    if (args.stream && args.steps.count == 1 && is_plain(args.y) && is_plain(first->operand) &&
-        first->operand.address != nullptr) {
-      const Operand& o = first->operand;
-      const Index z_at = outer_offset(o, args.nest, at) + row * o.row + i;
-      stream_row(x, reinterpret_cast<const float*>(element(o, z_at)), y, length, first->fn == StepFn::kMul);
-      continue;
+    if (args.stream && plain && args.steps.count == 1) {
+      const Operand& o = args.steps.steps->operand;
+      const bool has_row = o.address != nullptr && is_plain(o);
+      const Index z_at = has_row ? outer_offset(o, args.nest, at) + row * o.row + i : 0;
+      const auto* z = has_row ? reinterpret_cast<const float*>(element(o, z_at)) : nullptr;
+      if (stream_step(*args.steps.steps, x, z, y, length)) {
+        continue;
+      }
     }
     if (args.steps.count == 0) {
       gather(x, 1, length, y);
@@ -219,9 +283,12 @@ void softmax(const RowsArgs& args, int share, int shares) {
     // Reading into y is safe: a row is read whole before it is written.
     const float* x =
         read_row(args.x, element(args.x, outer_offset(args.x, args.nest, at) + row * args.x.row), args.columns, y);
-    softmax_row(x, y, args.columns);
+    softmax_row(x, args.stream ? scratch : y, y, args.columns);
     write_row(args.y, y, args.columns, target);
   });
+  if (args.stream) {
+    fence_streams();
+  }
 }
 
 void layernorm(const RowsArgs& args, int share, int shares) {
@@ -236,9 +303,12 @@ void layernorm(const RowsArgs& args, int share, int shares) {
     float* y = row_to_write(args.y, target, scratch + 2 * step);
     const float* x =
         read_row(args.x, element(args.x, outer_offset(args.x, args.nest, at) + row * args.x.row), args.columns, y);
-    norm_row(x, y, args.columns, gamma, beta, args.eps);
+    norm_row(x, y, args.columns, gamma, beta, args.eps, args.stream);
     write_row(args.y, y, args.columns, target);
   });
+  if (args.stream) {
+    fence_streams();
+  }
 }
 
 void rope(const RowsArgs& args, int share, int shares) {

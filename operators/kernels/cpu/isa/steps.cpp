@@ -18,7 +18,8 @@ ATTNPROF_INLINE void fill_mask(const float* x, float* y, Index n, Index column, 
   }
 }
 
-/// One step on n <= kBlock elements. `operand` is the step's first operand element of this row segment.
+/// One step on n elements, at most kBlock where the operand is not plain. `operand` is the step's first operand element
+/// of this row segment.
 void apply_step(const StepArgs& step, const float* x, float* y, Index n, const std::byte* operand, Index row,
                 Index column) {
   alignas(64) float scratch[kBlock];
@@ -60,8 +61,9 @@ void apply_step(const StepArgs& step, const float* x, float* y, Index n, const s
 
 void apply_steps(const StepList& list, const Nest& nest, const Position& at, Index row, Index column, Index n,
                  const float* x, float* y) {
-  for (Index begin = 0; begin < n; begin += kBlock) {
-    const Index length = least(kBlock, n - begin);
+  const Index block = block_of(list, n);
+  for (Index begin = 0; begin < n; begin += block) {
+    const Index length = least(block, n - begin);
     const float* source = x + begin;
     for (int s = 0; s < list.count; ++s) {
       const StepArgs& step = list.steps[s];
