@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by scripts/attnprof and scripts/test: installs what is missing, configures and builds.
+# Sourced by scripts/attnprof, scripts/test and scripts/bench: installs what is missing, configures and builds.
 # Everything here prints to stderr, since stdout belongs to the program that runs afterwards.
 # A step that fails ends the script: exit 2 when the user has to install something, exit 1 when the build fails.
 
@@ -16,7 +16,8 @@ stop() {
 
 # What the build needs, one a line:
 #   use | name | found by | apt | dnf | pacman | zypper | what for
-# use: tool = always, tests = only where tests are built, optional = built without it if it cannot be had.
+# use: tool = always, tests = only where tests are built, optional = built without it if it cannot be had, bench = the
+# same for the benchmark.
 # found by: any one of these commands or headers. Headers, because a copy installed by hand must do as well.
 dependencies() {
   cat <<'TABLE'
@@ -29,6 +30,7 @@ tool|Eigen 3|header:eigen3/Eigen/Core header:Eigen/Core|libeigen3-dev|eigen3-dev
 tool|nlohmann-json|header:nlohmann/json.hpp|nlohmann-json3-dev|json-devel|nlohmann-json|nlohmann_json-devel|JSON records
 tool|oneDNN|header:oneapi/dnnl/dnnl.hpp|libdnnl-dev|onednn-devel|onednn|onednn-devel|matrix products and convolutions
 optional|libpfm4|header:perfmon/pfmlib.h|libpfm4-dev|libpfm-devel|libpfm|libpfm-devel|names of hardware counters
+bench|OpenBLAS|header:cblas.h header:openblas/cblas.h header:openblas-pthread/cblas.h|libopenblas-dev|openblas-devel|openblas|openblas-devel|matrix products to compare with
 tests|Catch2|header:catch2/catch.hpp header:catch2/catch_all.hpp|catch2|catch-devel|catch2|Catch2-devel|tests
 TABLE
 }
@@ -168,7 +170,7 @@ install_dependencies() {
   run_install "${packages[@]}" || stop_failed 2 "the packages could not be installed. By hand, as root: ${install[*]}"
 }
 
-# Optional ones are tried apart, so that a name that this system does not have stops nothing.
+# install_optional USE...: these are tried apart, so that a name that this system does not have stops nothing.
 install_optional() {
   local line
   while IFS= read -r line; do
@@ -180,7 +182,7 @@ install_optional() {
       ! run_install "$(column "$package_column" <<<"$line")" || continue
     fi
     say "building without $(column 2 <<<"$line") ($(column 8 <<<"$line"))"
-  done < <(missing_dependencies optional)
+  done < <(missing_dependencies "$@")
 }
 
 # stop_failed EXIT_CODE MESSAGE: the end of the log, then the message, then where the whole log is.
@@ -240,8 +242,11 @@ configure() {
   key=$(configuration_key)
   [[ ! -f $stamp || $(<"$stamp") != "$key" ]] || return 0
 
-  if [[ $1 == release ]]; then install_dependencies tool; else install_dependencies tool tests; fi
-  install_optional
+  case $1 in
+    release) install_dependencies tool && install_optional optional ;;
+    bench) install_dependencies tool && install_optional optional bench ;;
+    *) install_dependencies tool tests && install_optional optional ;;
+  esac
   check_tool_versions
   # What an earlier configuration of another place or generator left would be refused by CMake.
   rm -rf "$stamp" "$build_dir/CMakeCache.txt" "$build_dir/CMakeFiles"

@@ -1,0 +1,14 @@
+#include "bench/app.hpp"
+
+#include <iostream>
+
+int main(int argc, char** argv) {
+  attnprof::profilers::SteadyClock clock;
+  attnprof::bench::Seams seams;
+  seams.clock = &clock;
+  seams.libraries = [](const std::string& isa) {
+    using namespace attnprof::bench;
+    return std::vector<PeerLibrary>{onednn_library(), openblas_library(), eigen_library(isa), compiler_library(isa)};
+  };
+  return attnprof::bench::run({argv + 1, argv + argc}, std::cout, std::cerr, seams);
+}

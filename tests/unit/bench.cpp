@@ -1,0 +1,213 @@
+#include "bench/app.hpp"
+#include "bench/report.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/fake_clock.hpp"
+#include "tests/support/temp_dir.hpp"
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+using namespace attnprof;
+using namespace attnprof::bench;
+
+namespace {
+
+Contestant taking(const std::string& name, double seconds, tests::FakeClock& clock,
+                  std::vector<std::string>* order = nullptr) {
+  return {name, [=, &clock] {
+            clock.advance_s(seconds);
+            if (order != nullptr) {
+              order->push_back(name);
+            }
+          }};
+}
+
+Measured measured_of(std::vector<std::vector<double>> times_s, bool has_reference, std::vector<std::string> peers) {
+  Measured out;
+  out.amount = 100.0;
+  out.limit_amount = 400.0;
+  out.has_reference = has_reference;
+  out.peer_names = std::move(peers);
+  out.rounds.times_s = std::move(times_s);
+  return out;
+}
+
+/// A library that does nothing, and so gives a wrong result.
+std::vector<PeerLibrary> idle_library(const std::string& /*isa*/) {
+  return {{"idle", "1", std::nullopt,
+           [](const PeerCase&) {
+             return std::vector<Contestant>{{"idle", [] {}}};
+           }},
+          {"missing", "", "it is not there", {}}};
+}
+
+struct Ran {
+  int exit_code;
+  std::string out, err;
+};
+Ran run_bench(const std::vector<std::string>& arguments) {
+  profilers::SteadyClock clock;
+  Seams seams{idle_library, &clock};
+  std::ostringstream out;
+  std::ostringstream err;
+  const int exit_code = bench::run(arguments, out, err, seams);
+  return {exit_code, out.str(), err.str()};
+}
+
+} // namespace
+
+TEST_CASE("bench sampler: times of one run, in rounds that go forwards and backwards", "[bench]") {
+  tests::FakeClock clock(0);
+  std::vector<std::string> order;
+  const std::vector<Contestant> contestants{taking("a", 2e-3, clock, &order), taking("b", 4e-3, clock, &order),
+                                            taking("c", 8e-3, clock, &order)};
+  const Rounds rounds = sample(contestants, {1e-3, 0.0, 4, 9}, clock);
+  REQUIRE(rounds.times_s.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    REQUIRE(rounds.times_s[i].size() == 4);
+    CHECK(rounds.times_s[i][3] == Catch::Approx(2e-3 * static_cast<double>(1 << i)));
+  }
+  const std::vector<std::string> last(order.end() - 6, order.end());
+  CHECK(last == std::vector<std::string>{"a", "b", "c", "c", "b", "a"});
+}
+
+TEST_CASE("bench sampler: a sample of something short is many runs, and the slice ends the rounds", "[bench]") {
+  tests::FakeClock clock(0);
+  std::vector<std::string> order;
+  const Rounds rounds =
+      sample(std::vector<Contestant>{taking("a", 1e-6, clock, &order)}, {1e-3, 3.5e-3, 2, 100}, clock);
+  CHECK(rounds.times_s[0].size() == 4);
+  CHECK(rounds.times_s[0][0] == Catch::Approx(1e-6));
+  CHECK(order.size() > 4000);
+}
+
+TEST_CASE("bench sampler: a clock that stands still ends too", "[bench]") {
+  tests::FakeClock clock(0);
+  const Rounds rounds = sample(std::vector<Contestant>{taking("a", 0.0, clock)}, {1e-3, 1.0, 1, 1}, clock);
+  CHECK(rounds.times_s[0] == std::vector<double>{0.0});
+  CHECK(median_ratio(rounds.times_s[0], rounds.times_s[0]) == std::nullopt);
+}
+
+TEST_CASE("bench: ratios are medians over rounds, not ratios of medians", "[bench]") {
+  const std::vector<double> a{1.0, 10.0, 3.0};
+  const std::vector<double> b{2.0, 5.0, 3.0};
+  CHECK(median_ratio(a, b) == Catch::Approx(1.0)); // 0.5, 2, 1; the medians are 3 and 3
+  CHECK(median_ratio({}, {}) == std::nullopt);
+}
+
+TEST_CASE("bench: figures of a row follow from its samples", "[bench]") {
+  Row row;
+  derive(row, measured_of({{2.0, 2.0}, {4.0, 4.0}, {1.0, 1.0}, {3.0, 3.0}, {2.5, 2.5}}, true, {"slow", "fast"}),
+         {{"projection", Source::kLimit},
+          {"fused", Source::kSlowdown},
+          {"threads", Source::kSpeedup},
+          {"product-peer", Source::kBestPeer}});
+  CHECK(row.rounds == 2);
+  CHECK(row.share == Catch::Approx(0.5)); // 50 a second of 100 a second
+  CHECK(row.limit_rate == Catch::Approx(100.0));
+  CHECK(row.time_over_reference.value() == Catch::Approx(2.0));
+  REQUIRE(row.peers.size() == 2);
+  CHECK(row.peers[0].time_over_ours == Catch::Approx(1.5));
+  REQUIRE(row.claims.size() == 4);
+  CHECK(row.claims[0].verdict == BarVerdict::kShort);
+  CHECK(row.claims[1].verdict == BarVerdict::kShort);
+  CHECK(row.claims[2].figure == Catch::Approx(0.5));
+  CHECK(row.claims[3].figure == Catch::Approx(1.25)); // the faster library
+  CHECK(row.claims[3].verdict == BarVerdict::kOk);
+}
+
+TEST_CASE("bench: a claim without its reference or a library makes no figure", "[bench]") {
+  Row row;
+  derive(row, measured_of({{2.0}, {4.0}}, false, {}), {{"fused", Source::kSlowdown}, {"rows-peer", Source::kBestPeer}});
+  CHECK(row.claims.empty());
+  CHECK(row.time_over_reference == std::nullopt);
+}
+
+TEST_CASE("bench: a bar has the verdict of its worst row", "[bench]") {
+  Result result;
+  for (const double figure : {0.95, 0.80, 0.90}) {
+    Row row;
+    row.name = std::to_string(figure);
+    row.claims = {{"projection", figure, verdict_on(find_bar("projection"), figure)}};
+    result.rows.push_back(row);
+  }
+  const auto find = [](const std::vector<BarRow>& rows, std::string_view name) {
+    return *std::find_if(rows.begin(), rows.end(), [&](const BarRow& row) { return row.bar->name == name; });
+  };
+  const std::vector<BarRow> bars = bar_rows(result, false, false);
+  const BarRow projection = find(bars, "projection");
+  CHECK(projection.worst_figure == 0.80);
+  CHECK(projection.median_figure == 0.90);
+  CHECK(projection.short_rows == 1);
+  CHECK(projection.verdict == BarVerdict::kShort);
+  CHECK(projection.worst_name == std::to_string(0.80));
+  CHECK(find(bars, "avx512").verdict == BarVerdict::kNotApplicable);
+  CHECK(find(bar_rows(result, true, false), "avx512").verdict == std::nullopt);
+}
+
+TEST_CASE("bench: every bar is claimed by a case, and every claim names a bar", "[bench]") {
+  const std::vector<Case> cases = make_cases({"avx512", "avx2", true, {1, 2}, false});
+  std::set<std::string> claimed{"attention-memory"}; // counted, not timed
+  for (const Case& which : cases) {
+    for (const Claim& claim : which.claims) {
+      claimed.insert(claim.bar);
+      CHECK_NOTHROW(find_bar(claim.bar));
+    }
+  }
+  for (const Bar& bar : all_bars()) {
+    INFO(bar.name);
+    CHECK(claimed.count(std::string(bar.name)) == 1);
+  }
+  CHECK_THROWS(find_bar("none"));
+}
+
+TEST_CASE("bench: memory of fused attention grows with the tokens", "[bench]") {
+  const CountedRow row = fused_memory_growth("");
+  CHECK(row.claim.figure > 1.5);
+  CHECK(row.claim.verdict == BarVerdict::kOk);
+}
+
+TEST_CASE("bench: a run of small cases prints its bars and writes JSON", "[bench]") {
+  const tests::TempDir folder;
+  const std::filesystem::path json = folder.path() / "bench.json";
+  const std::filesystem::path markdown = folder.path() / "bench.md";
+  const Ran ran = run_bench({"--small", "--json", json.string(), "--markdown", markdown.string()});
+  INFO(ran.err);
+  REQUIRE(ran.exit_code == 0);
+  CHECK(ran.out.find("missing: absent, it is not there") != std::string::npos);
+  CHECK(ran.out.find("idle: ") != std::string::npos);
+  CHECK(ran.out.find("(result differs)") != std::string::npos);
+  std::ifstream file(json);
+  const nlohmann::json document = nlohmann::json::parse(file);
+  CHECK(document.at("schema_version") == kSchemaVersion);
+  CHECK(document.at("bars").size() == all_bars().size());
+  CHECK(document.at("libraries").at(1).at("absent") == "it is not there");
+  REQUIRE(document.at("rows").size() > 4);
+  for (const nlohmann::json& row : document.at("rows")) {
+    CHECK(row.at("time_median_s").get<double>() > 0);
+    CHECK(row.at("share_of_limit").get<double>() > 0);
+    CHECK(row.at("rounds") == 3);
+    CHECK(row.at("impl").get<std::string>().find("own") != std::string::npos);
+    for (const nlohmann::json& claim : row.at("claims")) {
+      CHECK((claim.at("verdict") == "ok" || claim.at("verdict") == "short"));
+    }
+  }
+  std::ifstream table(markdown);
+  const std::string text{std::istreambuf_iterator<char>(table), {}};
+  CHECK(text.find("| tiny batched") != std::string::npos);
+}
+
+TEST_CASE("bench: a filter chooses by case and by bar, and one that chooses nothing is refused", "[bench]") {
+  const Ran tiny = run_bench({"--small", "--list", "--filter", "^tiny$"});
+  CHECK(tiny.exit_code == 0);
+  CHECK(tiny.out == "scores 4x[49x49x16]T (1 threads)\n");
+  const Ran none = run_bench({"--small", "--filter", "nothing"});
+  CHECK(none.exit_code == 2);
+  CHECK(none.err.find("'nothing'") != std::string::npos);
+  CHECK(run_bench({"--filter", "("}).exit_code == 2);
+  CHECK(run_bench({"--no-such-flag"}).exit_code == 2);
+  CHECK(run_bench({"--help"}).exit_code == 0);
+  CHECK(run_bench({"--count", "nothing"}).exit_code == 2);
+  CHECK(run_bench({"--count", "softmax 196 L2"}).out == "softmax 196 L2\n");
+}
