@@ -91,8 +91,10 @@ class DecodeCore {
     const std::byte* k = element(args_.k, outer_offset(args_.k, args_.nest, position) + key * args_.k.row);
     const std::byte* v = element(args_.v, outer_offset(args_.v, args_.nest, position) + key * args_.v.row);
     for (Index j = 0; j < count; j += kNearKeys) {
+      fetch(args_.k, k, j + kNearKeys, args_.qk_dim);
       score(k + j * args_.k.row * (args_.k.bf16 ? 2 : 4), j, least(kNearKeys, count - j));
     }
+    fetch(args_.v, v, 0, args_.v_dim);
     for (Index r = 0; r < rows_; ++r) {
       const RowRange whole = args_.row_keys[r % args_.n_q];
       const RowRange keep{whole.begin - key, whole.end - key};
@@ -111,7 +113,23 @@ class DecodeCore {
       }
     }
     for (Index j = 0; j < count; j += kNearKeys) {
+      fetch(args_.v, v, j + kNearKeys, args_.v_dim);
       mix(v + j * args_.v.row * (args_.v.bf16 ? 2 : 4), j, least(kNearKeys, count - j), !first || j > 0);
+    }
+  }
+
+  /// Asks for kNearKeys rows from `row` on. Products read several rows beside each other and values in strips, in an
+  /// order that no hardware prefetcher follows; what lies past the last row is asked for in vain.
+  static void fetch(const Operand& operand, const std::byte* from, Index row, Index width) {
+    if (operand.column != 1) {
+      return;
+    }
+    const Index element_bytes = operand.bf16 ? 2 : 4;
+    for (Index i = row; i < row + kNearKeys; ++i) {
+      const std::byte* line = from + i * operand.row * element_bytes;
+      for (Index at = 0; at < width * element_bytes; at += 64) {
+        __builtin_prefetch(line + at);
+      }
     }
   }
 
