@@ -2,6 +2,7 @@
 #include "cli/context.hpp"
 #include "operators/core/error.hpp"
 #include "profilers/machine_file.hpp"
+#include "profilers/machine_load.hpp"
 #include "profilers/machine_measure.hpp"
 #include "profilers/system_files.hpp"
 #include "profilers/system_probe_runner.hpp"
@@ -133,12 +134,17 @@ Seams system_seams() {
   out.clock = std::make_shared<profilers::SteadyClock>();
   out.host = std::make_shared<profilers::LinuxHostProbe>();
   out.files = std::make_shared<reports::DiskFiles>();
-  out.environment = [] { return profilers::read_environment({"/", profilers::allowed_cpus()}); };
+  // The processors of the process, not of a thread that a program has bound to one of them.
+  out.environment = [cpus = profilers::allowed_cpus()] { return profilers::read_environment({"/", cpus}); };
   out.machine_path = [](const std::string& fingerprint) { return profilers::default_machine_path(fingerprint); };
   out.measure_machine = [environment = out.environment, clock = out.clock](double budget_s) {
     const profilers::Environment here = environment();
     profilers::SystemProbeRunner runner(here);
+    const profilers::LoadReading before = profilers::read_load("/", *clock);
     profilers::Machine machine = profilers::measure_machine(here, runner, *clock, {budget_s});
+    if (const auto note = profilers::note_of_load(before, profilers::read_load("/", *clock), here.cores)) {
+      machine.notes.push_back(*note);
+    }
     machine.measured_on = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     return machine;
   };
