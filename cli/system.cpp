@@ -2,6 +2,7 @@
 #include "cli/context.hpp"
 #include "operators/core/error.hpp"
 #include "profilers/machine_file.hpp"
+#include "profilers/machine_load.hpp"
 #include "profilers/machine_measure.hpp"
 #include "profilers/system_files.hpp"
 #include "profilers/system_probe_runner.hpp"
@@ -139,7 +140,11 @@ Seams system_seams() {
   out.measure_machine = [environment = out.environment, clock = out.clock](double budget_s) {
     const profilers::Environment here = environment();
     profilers::SystemProbeRunner runner(here);
+    const profilers::LoadReading before = profilers::read_load("/", *clock);
     profilers::Machine machine = profilers::measure_machine(here, runner, *clock, {budget_s});
+    if (const auto note = profilers::note_of_load(before, profilers::read_load("/", *clock), here.cores)) {
+      machine.notes.push_back(*note);
+    }
     machine.measured_on = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     return machine;
   };
