@@ -60,7 +60,7 @@ std::string two_columns(const std::vector<const OptionSpec*>& options) {
 /// Flags that single variants add: there may be any number of them, and the screen is full.
 std::string brief_lines(const std::vector<const OptionSpec*>& options) {
   std::string out;
-  std::string line = "and for single variants, explained by list variants --json:";
+  std::string line = "and for single workloads, explained in the README and by list --json:";
   for (const OptionSpec* option : options) {
     if (kIndent + line.size() + 1 + option->name.size() > kColumns) {
       out += fmt::format("{:{}}{}\n", "", kIndent, line);

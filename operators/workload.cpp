@@ -36,13 +36,6 @@ const VariantDescriptor& variant_of(const Config& given) {
   return find_variant("mha");
 }
 
-template <class Descriptor>
-bool takes(const Descriptor& descriptor, std::string_view name) {
-  return std::find(descriptor.params.begin(), descriptor.params.end(), name) != descriptor.params.end() ||
-         std::any_of(descriptor.own_params.begin(), descriptor.own_params.end(),
-                     [&](const ParamSpec& spec) { return spec.name == name; });
-}
-
 void add_own_params(std::vector<ParamSpec>& all, const std::vector<ParamSpec>& own) {
   for (const ParamSpec& spec : own) {
     const auto same = [&](const ParamSpec& other) { return other.name == spec.name; };
@@ -212,6 +205,9 @@ Config resolve(const Config& given) {
   }
   resolve_lengths(config);
   fill_fallbacks(config);
+  if (layout.prepare != nullptr) {
+    layout.prepare(config);
+  }
   if (layout.takes_variant && variant_of(config).resolve != nullptr) {
     variant_of(config).resolve(config);
   }

@@ -153,9 +153,15 @@ void print_table(const Section& section, const Json& entries, std::ostream& out)
   for (const Json& entry : entries) {
     width = std::max(width, entry.at("name").get_ref<const std::string&>().size());
   }
-  for (const Json& entry : entries) {
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Json& entry = entries[i];
+    const std::string source = entry.value("source", "");
     out << fmt::format("  {:{}}  {}\n", entry.at("name").get<std::string>(), width,
                        entry.at("summary").get<std::string>());
+    // Sizes of one network share a source: it stands once, under the last of them.
+    if (!source.empty() && (i + 1 == entries.size() || entries[i + 1].value("source", "") != source)) {
+      out << fmt::format("  {:{}}  source: {}\n", "", width, source);
+    }
   }
   if (entries.empty()) {
     out << "  none in this build\n";

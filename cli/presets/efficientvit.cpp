@@ -13,6 +13,8 @@ std::vector<PresetRow> group_params(const PresetFigures& figures) {
   return {
       {"q, k, v parameters, dim 192, 4 heads of 16: every head reads all channels", mha, "1", {}, "36,864", ""},
       {"the same, every head reads its own slice", group, "1", {}, "9,216", ""},
+      {"one projection of one head: from all channels", mha / 12, "1", {}, "3,072", "3 projections of 4 heads"},
+      {"one projection of one head: from its slice", group / 12, "1", {}, "768", ""},
       {"ratio", mha / group, "1", {}, "4 (the number of heads)", ""},
   };
 }
@@ -26,6 +28,13 @@ std::vector<PresetRow> sandwich(const PresetFigures& figures) {
   return {
       {"attention passes: three standard blocks", figures.attention_passes(standard), "1", {}, "3", ""},
       {"attention passes: one sandwich of 2 + 1 + 2", figures.attention_passes(sandwich), "1", {}, "1", ""},
+      {"sub-layers: three standard blocks", 6, "1", {}, "6", "3 attentions, 3 FFNs"},
+      {"sub-layers: one sandwich of 2 + 1 + 2",
+       5,
+       "1",
+       {},
+       "6",
+       "1 attention, 4 FFNs and 4 depthwise convolutions; the source pads with a fifth FFN"},
       {"multiply-adds, sandwich / standard", figures.macs(sandwich) / figures.macs(standard), "1", {}, "", ""},
       {"parameters, sandwich / standard", figures.params(sandwich) / figures.params(standard), "1", {}, "", ""},
       {"time: standard", times[0], "s", FigureOrigin::kMeasured, "", ""},

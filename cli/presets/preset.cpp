@@ -96,7 +96,8 @@ std::optional<double> crossing(const std::vector<std::int64_t>& sizes,
     if (!ratios[i] || !ratios[i + 1] || *ratios[i] < 1.0) {
       return std::nullopt;
     }
-    if (*ratios[i + 1] < 1.0) {
+    const auto rest = ratios.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+    if (std::all_of(rest, ratios.end(), [](const auto& ratio) { return ratio && *ratio < 1.0; })) {
       const double above = std::log(*ratios[i]);
       const double share = above / (above - std::log(*ratios[i + 1]));
       const double low = std::log(static_cast<double>(sizes[i]));

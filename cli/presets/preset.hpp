@@ -49,7 +49,7 @@ class PresetFigures {
 std::optional<double> quotient(std::optional<double> other, std::optional<double> base);
 
 /// Where a ratio that was taken at rising sizes falls below 1: the size between the last two, interpolated in the
-/// logarithms of both; absent where it never does, where it starts below 1, or where a ratio that it needs is missing.
+/// logarithms of both; absent where it never does for good, where it starts below 1, or where a ratio is missing.
 std::optional<double> crossing(const std::vector<std::int64_t>& sizes,
                                const std::vector<std::optional<double>>& ratios);
 

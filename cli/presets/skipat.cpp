@@ -33,16 +33,16 @@ std::string network(const char* settings) {
   return fmt::format("layout=skipat:variant=mha:grid=14x14:dim=192:heads=3:depth=12:skip=3-8:{}:plan=fused", settings);
 }
 
-/// Shortest square map on which phi has fewer multiply-adds than the mixer.
+/// Fewest tokens for which phi has fewer multiply-adds than the mixer; their map's shape does not matter.
 std::int64_t break_even(const PresetFigures& figures) {
-  std::int64_t side = 1;
+  std::int64_t tokens = 1;
   const auto macs = [&](const char* variant) {
-    return figures.macs(fmt::format("{}:grid={}x{}:dim=192", variant, side, side));
+    return figures.macs(fmt::format("{}:grid=1x{}:dim=192", variant, tokens));
   };
   while (macs("variant=skipat:kernel=5") >= macs("variant=mha:heads=3")) {
-    ++side;
+    ++tokens;
   }
-  return side * side;
+  return tokens;
 }
 
 std::vector<PresetRow> skipat_phi(const PresetFigures& figures) {

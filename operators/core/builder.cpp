@@ -39,6 +39,12 @@ GraphBuilder::Scope::~Scope() {
   builder_.scope_.resize(length_);
 }
 
+GraphBuilder::RealRows::RealRows(GraphBuilder& builder, std::int64_t rows, std::int64_t real)
+    : builder_(builder), former_(std::exchange(builder.real_rows_, {rows, real})) {}
+GraphBuilder::RealRows::~RealRows() {
+  builder_.real_rows_ = former_;
+}
+
 View GraphBuilder::add_tensor(const std::string& name, const Extents& dims, TensorRole role) {
   Tensor tensor;
   tensor.name = name.empty() ? fmt::format("t{}", graph_.tensors.size()) : name;
@@ -106,7 +112,13 @@ View GraphBuilder::matmul(const std::string& leaf, const View& a, const View& b,
     require(a.dims[i] == b.dims[i], "matmul", a, b);
   }
   const View c = temporary(dims);
-  push(leaf, MatMul{a, b, c, options.mask, options.mask_axes, options.useful_entries, {}});
+  MatMul product{a, b, c, options.mask, options.mask_axes, options.useful_entries, {}};
+  const auto [rows, real] = real_rows_;
+  if (real < rows && product.mask_axes == MatMul::MaskAxes::kNone && c.elements() == Count(rows) * c.dims.back()) {
+    product.mask_axes = MatMul::MaskAxes::kRows;
+    product.useful_entries = real;
+  }
+  push(leaf, std::move(product));
   return c;
 }
 
@@ -158,12 +170,12 @@ View GraphBuilder::rmsnorm(const std::string& leaf, const View& x, const View& g
 }
 
 View GraphBuilder::depthwise_conv2d(const std::string& leaf, const View& x, const View& w, const View& bias,
-                                    std::int64_t stride, std::int64_t pad) {
+                                    std::int64_t stride, std::int64_t pad, std::optional<std::int64_t> useful_taps) {
   require(x.rank() == 4 && w.rank() == 3 && w.dims[0] == x.dims[3], "depthwise_conv2d", x, w);
   const std::int64_t kernel = w.dims[1];
   const View y = temporary({x.dims[0], (x.dims[1] + 2 * pad - kernel) / stride + 1,
                             (x.dims[2] + 2 * pad - w.dims[2]) / stride + 1, x.dims[3]});
-  push(leaf, DepthwiseConv2d{x, w, y, stride, pad, bias_step(bias, y)});
+  push(leaf, DepthwiseConv2d{x, w, y, stride, pad, bias_step(bias, y), useful_taps});
   return y;
 }
 

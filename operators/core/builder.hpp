@@ -48,6 +48,20 @@ class GraphBuilder {
   /// Prefix of the names of weights and caches added from now on; returns the former one.
   std::string set_weight_prefix(std::string prefix);
 
+  /// While it lives, a product over exactly `rows` rows has only `real` useful ones: the others are padding. A product
+  /// that states its useful entries is not concerned.
+  class RealRows {
+   public:
+    RealRows(GraphBuilder& builder, std::int64_t rows, std::int64_t real);
+    ~RealRows();
+    RealRows(const RealRows&) = delete;
+    RealRows& operator=(const RealRows&) = delete;
+
+   private:
+    GraphBuilder& builder_;
+    std::pair<std::int64_t, std::int64_t> former_;
+  };
+
   struct MatMulOptions {
     Mask mask;
     MatMul::MaskAxes mask_axes = MatMul::MaskAxes::kNone;
@@ -66,8 +80,9 @@ class GraphBuilder {
   View layernorm(const std::string& leaf, const View& x, const View& gamma, const View& beta, double eps);
   View rmsnorm(const std::string& leaf, const View& x, const View& gamma, double eps);
   /// `bias` [channels], or a view of no tensor; so for conv2d.
+  /// `useful_taps` where some pixels are padding: taps of real pixels on real pixels, for one channel of all images.
   View depthwise_conv2d(const std::string& leaf, const View& x, const View& w, const View& bias, std::int64_t stride,
-                        std::int64_t pad);
+                        std::int64_t pad, std::optional<std::int64_t> useful_taps = std::nullopt);
   View conv2d(const std::string& leaf, const View& x, const View& w, const View& bias, std::int64_t stride,
               std::int64_t pad, std::int64_t groups);
   View pool(const std::string& leaf, const View& x, std::int64_t kernel, std::int64_t stride, std::int64_t pad);
@@ -98,6 +113,7 @@ class GraphBuilder {
   Graph graph_;
   std::string scope_;
   std::string weight_prefix_;
+  std::pair<std::int64_t, std::int64_t> real_rows_{0, 0}; ///< of so many rows, so many are tokens; see RealRows
 };
 
 } // namespace attnprof::operators

@@ -120,6 +120,7 @@ struct DepthwiseConv2d {
   std::int64_t stride = 1;
   std::int64_t pad = 0;
   Steps epilogue;
+  std::optional<std::int64_t> useful_taps = {}; ///< of one channel of all images, where some pixels are padding
 };
 
 /// y[b, i, j, o] = steps(sum over taps and input channels of the group of x * w[o, u, v, c]), channels last, zero

@@ -2,6 +2,8 @@
 #include "operators/core/builder.hpp"
 #include "operators/core/param.hpp"
 
+#include <algorithm>
+
 namespace attnprof::operators {
 
 /// One attention variant: everything the rest of the program knows about it. One file in variants/ defines one.
@@ -51,6 +53,9 @@ struct LayoutDescriptor {
   std::vector<ParamSpec> own_params;
   bool takes_variant = true;
   std::vector<std::pair<std::string, Value>> fallbacks; ///< defaults of its own for shared parameters
+  /// Called before the variant's resolve, while the configuration holds only what was given: refuses what has no
+  /// effect, and sets the defaults that are this layout's own.
+  void (*prepare)(Config& config) = nullptr;
   void (*resolve)(Config& config) = nullptr;
   /// Shape of x where it is not tokens [batch, seq_len, dim].
   Extents (*input)(const Config& config) = nullptr;
@@ -92,6 +97,14 @@ const std::vector<ModelDescriptor>& miniature_models();
 const VariantDescriptor& find_variant(std::string_view name);
 const LayoutDescriptor& find_layout(std::string_view name);
 const ModelDescriptor& find_model(std::string_view name);
+
+/// Whether a variant, layout or model takes this parameter beside the common ones.
+template <class Descriptor>
+bool takes(const Descriptor& descriptor, std::string_view name) {
+  return std::find(descriptor.params.begin(), descriptor.params.end(), name) != descriptor.params.end() ||
+         std::any_of(descriptor.own_params.begin(), descriptor.own_params.end(),
+                     [&](const ParamSpec& spec) { return spec.name == name; });
+}
 
 /// The known name with the smallest edit distance, empty where none is near.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& known);

@@ -111,9 +111,9 @@ Work work(const DepthwiseConv2d& op) {
   const std::int64_t kernel = op.w.dims.back();
   Work out;
   out.macs = op.y.elements() * kernel * kernel;
-  out.useful_macs = Count(op.y.dims[0]) * op.y.dims[3] *
-                    inside_taps(op.y.dims[1], op.w.dims[1], op.stride, op.pad, op.x.dims[1]) *
-                    inside_taps(op.y.dims[2], op.w.dims[2], op.stride, op.pad, op.x.dims[2]);
+  const Count taps = Count(op.y.dims[0]) * inside_taps(op.y.dims[1], op.w.dims[1], op.stride, op.pad, op.x.dims[1]) *
+                     inside_taps(op.y.dims[2], op.w.dims[2], op.stride, op.pad, op.x.dims[2]);
+  out.useful_macs = (op.useful_taps ? Count(*op.useful_taps) : taps) * op.y.dims[3];
   add_steps(op.epilogue, op.y.elements(), out);
   return out;
 }

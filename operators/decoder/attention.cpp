@@ -16,11 +16,8 @@ View decoder_attention(GraphBuilder& builder, const Decoder& model, const Decode
   s.heads = model.heads;
   s.kv_heads = model.kv_heads;
   s.qk_dim = s.v_dim = model.head_dim;
-  const std::int64_t window = model.window_of(block);
-  // A sliding window's cache rolls: no more than window - 1 past tokens can be seen.
-  s.past_len = window > 0 ? std::min(pass.past_len, window - 1) : pass.past_len;
-  s.mask = {true, window};
-  s.first_position = pass.past_len;
+  s.mask = {true, model.window_of(block)};
+  s.past_len = s.first_position = pass.past_len;
   s.rope_dim = model.rope_dim;
   s.scale = model.score_scale;
   s.joint_qkv = model.joint_qkv;

@@ -41,7 +41,9 @@ View head_output(GraphBuilder& builder, const CascadedWindows& c, std::int64_t h
                        .split(0, count, c.windows.tokens());
   const View q_map = qkv.slice(2, 0, c.qk_dim).split(1, side, side);
   const std::int64_t kernel = c.query_kernels.at(static_cast<std::size_t>(head));
-  const View q = conv_norm(builder, "q_dwconv", q_map, c.qk_dim, {kernel, 1, true, c.folded}).merge(1);
+  const View q =
+      conv_norm(builder, "q_dwconv", q_map, c.qk_dim, {kernel, 1, true, c.folded, real_window_taps(c.windows, kernel)})
+          .merge(1);
   const View k = qkv.slice(2, c.qk_dim, c.qk_dim);
   const View v = qkv.slice(2, 2 * c.qk_dim, slice);
   const double scale = 1.0 / std::sqrt(static_cast<double>(c.qk_dim));
@@ -53,6 +55,7 @@ View head_output(GraphBuilder& builder, const CascadedWindows& c, std::int64_t h
 
 View build_cascaded_windows(GraphBuilder& builder, const CascadedWindows& cascade, const View& x) {
   const std::int64_t slice = x.dims.back() / cascade.heads;
+  const GraphBuilder::RealRows rows = real_window_rows(builder, cascade.windows);
   const View tokens = partition(builder, cascade.windows, x);
   const Shared shared{offset_bias(builder, cascade.windows.side, cascade.heads), real_window_pairs(cascade.windows)};
   const View mixed = builder.temporary(tokens.dims);

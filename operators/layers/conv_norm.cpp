@@ -7,7 +7,7 @@ View convolved(GraphBuilder& builder, const std::string& name, const View& x, st
                const View& bias) {
   if (o.depthwise) {
     const View w = builder.weight("w", {x.dims.back(), o.kernel, o.kernel});
-    return builder.depthwise_conv2d(name, x, w, bias, o.stride, o.kernel / 2);
+    return builder.depthwise_conv2d(name, x, w, bias, o.stride, o.kernel / 2, o.useful_taps);
   }
   if (o.kernel == 1 && o.stride == 1) {
     const View w = builder.weight("w", {x.dims.back(), out});

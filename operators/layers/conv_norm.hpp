@@ -9,6 +9,7 @@ struct ConvNorm {
   std::int64_t kernel = 1, stride = 1;
   bool depthwise = false;
   bool folded = false;
+  std::optional<std::int64_t> useful_taps = {}; ///< of a depthwise one, where some pixels are padding
 };
 
 /// The parameter "folded".

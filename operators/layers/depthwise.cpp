@@ -5,10 +5,25 @@
 
 namespace attnprof::operators {
 
+void refuse_cls_token(const Config& config, const std::string& who) {
+  if (config.flag("cls_token")) {
+    throw Error(
+        ErrorKind::kInvalid,
+        fmt::format("{} works on the tokens of a grid, and --cls-token puts one in front of them: leave it out", who));
+  }
+}
+
 void resolve_token_map(Config& config, const std::string& who) {
   if (!config.has("grid")) {
     const std::int64_t tokens = config.integer("seq_len") - (config.flag("cls_token") ? 1 : 0);
     const auto side = static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(tokens))));
+    if (tokens < 1) {
+      throw Error(
+          ErrorKind::kInvalid,
+          fmt::format("{} works on a grid, and --seq-len {} leaves no token for it beside --cls-token: use 2 or "
+                      "more",
+                      who, config.integer("seq_len")));
+    }
     if (side * side != tokens) {
       throw Error(ErrorKind::kInvalid,
                   fmt::format("{} works on a grid, and --seq-len {} is no square: give --grid HxW", who, tokens));

@@ -3,6 +3,9 @@
 
 namespace attnprof::operators {
 
+/// Throws Error(kInvalid) for --cls-token: `who` works on the tokens of a grid alone.
+void refuse_cls_token(const Config& config, const std::string& who);
+
 /// Fills grid (the square root of seq_len where that is whole). `who` names the workload in errors. Throws
 /// Error(kInvalid) for a seq_len that is no square.
 void resolve_token_map(Config& config, const std::string& who);

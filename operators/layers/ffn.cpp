@@ -11,7 +11,7 @@ std::vector<std::string> ffn_params() {
   return {"ffn", "mlp_ratio", "ffn_dim", "activation"};
 }
 
-void resolve_ffn(Config& config, double default_ratio, const std::string& default_activation) {
+void resolve_ffn(Config& config, double default_ratio, const std::string& default_activation, bool kernel_has_use) {
   if (!config.has("ffn")) {
     config.set("ffn", std::string("mlp"));
   }
@@ -44,7 +44,13 @@ void resolve_ffn(Config& config, double default_ratio, const std::string& defaul
     config.set("activation", default_activation);
   }
   if (kind == "mlp_dw") {
+    refuse_cls_token(config, "--ffn mlp_dw");
     resolve_depthwise(config, "--ffn mlp_dw");
+  } else if (config.has("kernel") && !kernel_has_use &&
+             !(config.has("variant") && takes(find_variant(config.text("variant")), "kernel"))) {
+    throw Error(ErrorKind::kInvalid,
+                fmt::format("--kernel {} does not apply to --ffn {}, which has no convolution: leave it out",
+                            config.integer("kernel"), kind));
   }
 }
 

@@ -6,8 +6,10 @@ namespace attnprof::operators {
 /// Parameters that a layout with FFNs takes.
 std::vector<std::string> ffn_params();
 
-/// Derives ffn_dim from mlp_ratio and fills the kind and the activation. Throws Error(kInvalid).
-void resolve_ffn(Config& config, double default_ratio, const std::string& default_activation);
+/// Derives ffn_dim from mlp_ratio and fills the kind and the activation. Throws Error(kInvalid), also for a --kernel
+/// that neither the FFN nor the variant has a use for, unless the layout itself has one.
+void resolve_ffn(Config& config, double default_ratio, const std::string& default_activation,
+                 bool kernel_has_use = false);
 
 /// Feed-forward network on x [tokens, dim]:
 /// mlp: act(x w1 + b1) w2 + b2 (Vaswani et al. 2017, eq. 2; GELU in the erf form);

@@ -9,6 +9,13 @@ std::int64_t expanded_dim(const Config& config) {
   return std::llround(config.real("expansion") * static_cast<double>(config.integer("dim")));
 }
 
+void require_expanded_dim(const Config& config) {
+  if (expanded_dim(config) < 1) {
+    throw Error(ErrorKind::kInvalid, fmt::format("--expansion {} leaves no channel at --dim {}",
+                                                 config.real("expansion"), config.integer("dim")));
+  }
+}
+
 void resolve_gated_unit(Config& config) {
   if (!config.has("expansion")) {
     config.set("expansion", 2.0);
@@ -19,10 +26,7 @@ void resolve_gated_unit(Config& config) {
   if (!config.has("scaling")) {
     config.set("scaling", std::string("ns"));
   }
-  if (expanded_dim(config) < 1) {
-    throw Error(ErrorKind::kInvalid, fmt::format("--expansion {} leaves no channel at --dim {}",
-                                                 config.real("expansion"), config.integer("dim")));
-  }
+  require_expanded_dim(config);
 }
 
 GatedUnit gated_unit(GraphBuilder& builder, const Config& config, const View& x) {

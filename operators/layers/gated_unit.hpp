@@ -15,6 +15,8 @@ struct GatedUnit {
 /// Fills expansion (2), qk_dim (128) and scaling (ns). Throws Error(kInvalid) where no channel is left.
 void resolve_gated_unit(Config& config);
 std::int64_t expanded_dim(const Config& config);
+/// Throws Error(kInvalid) where expansion leaves no channel.
+void require_expanded_dim(const Config& config);
 
 /// u = silu(x wu), v = silu(x wv), z = silu(x wz).
 GatedUnit gated_unit(GraphBuilder& builder, const Config& config, const View& x);

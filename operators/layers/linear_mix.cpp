@@ -20,8 +20,15 @@ std::optional<std::int64_t> chunk_of(const Config& config) {
 namespace {
 
 /// num / den for every channel; num [..., n, d], den [..., n, 1].
-View normalised(GraphBuilder& builder, const View& num, const View& den) {
+View normalised(GraphBuilder& builder, const View& num, const View& den, bool may_vanish) {
   View divisor = den;
+  if (may_vanish) {
+    View least = builder.constant("least_divisor", {1}, {1e-6F});
+    least.dims = den.dims;
+    least.strides = den.dims;
+    std::fill(least.strides.begin(), least.strides.end(), 0);
+    divisor = builder.add("least", den, least);
+  }
   divisor.dims[den.rank() - 1] = num.dims.back();
   divisor.strides[den.rank() - 1] = 0;
   return builder.pointwise("normalise", num, {StepFn::kDivide, 0.0, divisor, {}});
@@ -33,15 +40,15 @@ View column(const View& x) {
 }
 
 /// phi(q) (phi(k)ᵀ v) / (phi(q) · sum of phi(k)).
-View full(GraphBuilder& builder, const View& q, const View& k, const View& v) {
+View full(GraphBuilder& builder, const View& q, const View& k, const View& v, bool may_vanish) {
   const View kv = builder.matmul("kv", k.transpose(2, 3), v);
   const View sums = builder.reduce("k_sum", k, Reduce::Kind::kSum);
-  return normalised(builder, builder.matmul("mix", q, kv), builder.matmul("normaliser", q, column(sums)));
+  return normalised(builder, builder.matmul("mix", q, kv), builder.matmul("normaliser", q, column(sums)), may_vanish);
 }
 
 /// Inside a chunk the masked product, before it the prefix sums of phi(k)ᵀ v and phi(k).
-View causal(GraphBuilder& builder, const View& q, const View& k, const View& v, std::int64_t chunk,
-            std::int64_t tokens) {
+View causal(GraphBuilder& builder, const View& q, const View& k, const View& v, std::int64_t chunk, bool may_vanish) {
+  const std::int64_t tokens = q.dims[2];
   const std::int64_t padded = round_up(tokens, chunk);
   const auto split = [&](const char* leaf, const View& x) {
     return builder.pad_rows(leaf, x, padded).split(2, padded / chunk, chunk);
@@ -67,14 +74,14 @@ View causal(GraphBuilder& builder, const View& q, const View& k, const View& v, 
       builder.add("num", builder.matmul("past_mix", qc, kv_before, {{}, MatMul::MaskAxes::kRows, real}), local);
   const View past_sums = builder.matmul("normaliser", qc, column(k_before), {{}, MatMul::MaskAxes::kRows, real});
   const View den = builder.add("den", past_sums, column(local_sums));
-  return normalised(builder, num, den).merge(2).slice(2, 0, tokens);
+  return normalised(builder, num, den, may_vanish).merge(2).slice(2, 0, tokens);
 }
 
 } // namespace
 
 View build_linear_mix(GraphBuilder& builder, const View& q, const View& k, const View& v,
-                      std::optional<std::int64_t> causal_chunk) {
-  return causal_chunk ? causal(builder, q, k, v, *causal_chunk, q.dims[2]) : full(builder, q, k, v);
+                      std::optional<std::int64_t> causal_chunk, bool may_vanish) {
+  return causal_chunk ? causal(builder, q, k, v, *causal_chunk, may_vanish) : full(builder, q, k, v, may_vanish);
 }
 
 } // namespace attnprof::operators

@@ -12,8 +12,10 @@ std::optional<std::int64_t> chunk_of(const Config& config);
 
 /// Normalised linear attention q (kᵀ v) / (q · sum of k) on features q, k [batch, heads, tokens, features] and values v
 /// [batch, heads, tokens, v_dim]. With a chunk it is causal: the masked product inside a chunk, and the prefix sums of
-/// the chunks before. Source: Katharopoulos et al. 2020, Transformers are RNNs, eq. 4 to 7.
+/// the chunks before. Where all features of a query can be 0, `may_vanish` adds 1e-6 to the sums that divide, as the
+/// released codes do, so that such a query gives 0. Source: Katharopoulos et al. 2020, Transformers are RNNs, eq. 4
+/// to 7.
 View build_linear_mix(GraphBuilder& builder, const View& q, const View& k, const View& v,
-                      std::optional<std::int64_t> causal_chunk);
+                      std::optional<std::int64_t> causal_chunk, bool may_vanish = false);
 
 } // namespace attnprof::operators

@@ -237,8 +237,10 @@ View build_multi_head(GraphBuilder& builder, const MultiHead& s, const View& x) 
     h.k = rotated(builder, "k", h.k, s);
   }
   if (s.past_len) {
-    h.k = append(builder, "k_cache", h.k, *s.past_len);
-    h.v = append(builder, "v_cache", h.v, *s.past_len);
+    // A sliding window's cache rolls: no more than window - 1 past tokens can be seen.
+    const std::int64_t kept = s.mask.window > 0 ? std::min(*s.past_len, s.mask.window - 1) : *s.past_len;
+    h.k = append(builder, "k_cache", h.k, kept);
+    h.v = append(builder, "v_cache", h.v, kept);
   }
   ScoreSteps steps{s.scale > 0.0 ? s.scale : 1.0 / std::sqrt(static_cast<double>(s.qk_dim)), s.score_cap, {}, s.mask};
   if (s.alibi) {

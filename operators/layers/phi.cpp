@@ -1,6 +1,7 @@
 #include "operators/layers/phi.hpp"
 
 #include "operators/layers/depthwise.hpp"
+#include "operators/layers/gated_unit.hpp"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -16,26 +17,49 @@ std::vector<ParamSpec> phi_own_params() {
           {"eca_kernel", ParamKind::kInteger, "taps of phi's channel attention", {}, 1, 99, {}}};
 }
 
-void resolve_phi(Config& config) {
-  if (!config.has("phi")) {
+namespace {
+
+/// The mixer or the FFN of the workload reads the same flag.
+bool is_used_elsewhere(const Config& config, std::string_view name) {
+  return (config.has("variant") && config.text("layout") != "op" &&
+          takes(find_variant(config.text("variant")), name)) ||
+         (name == "kernel" && config.has("ffn") && config.text("ffn") == "mlp_dw");
+}
+
+} // namespace
+
+void prepare_phi(Config& config, bool reuses_weights) {
+  if (!config.has("phi") && !reuses_weights) {
     config.set("phi", std::string("full"));
   }
-  const std::string phi = config.text("phi");
+  if (config.has("phi") && reuses_weights) {
+    throw Error(ErrorKind::kInvalid, "--phi does not apply to --reuse weights, which has no phi: leave it out");
+  }
+  const std::string phi = reuses_weights ? "none" : config.text("phi");
   const auto fill = [&](const char* name, Value value, bool applies) {
     if (applies && !config.has(name)) {
       config.set(name, std::move(value));
-    } else if (!applies && config.has(name)) {
-      throw Error(ErrorKind::kInvalid, fmt::format("{} does not apply to --phi {}: leave it out", flag_of(name), phi));
+    } else if (!applies && config.has(name) && !is_used_elsewhere(config, name)) {
+      throw Error(ErrorKind::kInvalid,
+                  fmt::format("{} does not apply to {}: leave it out", flag_of(name),
+                              reuses_weights ? "--reuse weights, which has no phi" : "--phi " + phi));
     }
   };
-  fill("kernel", std::int64_t{5}, phi != "identity");
+  fill("kernel", std::int64_t{5}, phi != "identity" && phi != "none");
   fill("expansion", 2.0, phi == "full");
   fill("eca_kernel", std::int64_t{3}, phi == "full");
+}
+
+void resolve_phi(Config& config) {
+  const std::string phi = config.text("phi");
   if (phi != "identity") {
     resolve_depthwise(config, "phi");
   }
   if (phi == "full" && (config.integer("eca_kernel") % 2 == 0)) {
     throw Error(ErrorKind::kInvalid, fmt::format("--eca-kernel {} is not odd", config.integer("eca_kernel")));
+  }
+  if (phi == "full") {
+    require_expanded_dim(config);
   }
 }
 

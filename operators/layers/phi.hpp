@@ -7,7 +7,10 @@ namespace attnprof::operators {
 std::vector<std::string> phi_params();
 std::vector<ParamSpec> phi_own_params();
 
-/// Fills phi (full), kernel (5), expansion (2) and eca_kernel (3). Throws Error(kInvalid).
+/// On what was given: fills phi (full), kernel (5), expansion (2) and eca_kernel (3). Throws Error(kInvalid) for one
+/// that neither phi nor anything else in the workload has a use for; `reuses_weights`: there is no phi at all.
+void prepare_phi(Config& config, bool reuses_weights = false);
+/// Fills the grid and checks sizes. Throws Error(kInvalid).
 void resolve_phi(Config& config);
 
 struct Phi {

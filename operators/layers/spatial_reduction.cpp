@@ -28,6 +28,7 @@ ParamSpec reduction_param() {
 
 void resolve_spatial_reduction(Config& config, const std::string& who) {
   require_heads_divide(config);
+  refuse_cls_token(config, who);
   resolve_token_map(config, who);
   const Grid grid = config.grid();
   const std::int64_t reduction = config.integer("reduction");

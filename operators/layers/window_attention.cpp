@@ -16,8 +16,9 @@ View window_bias(GraphBuilder& builder, const Windows& w, std::int64_t heads) {
   }
   const View masked =
       builder.add("bias_mask", bias.broadcast(0, w.count()), shift_mask(builder, w).broadcast(1, heads));
-  return masked.broadcast(0,
-                          w.batch); // [batch, count, heads, ...]: the batch repeats, so it stays a dimension of its own
+  // [batch, count, heads, ...]: a batch repeats, so it stays a dimension of its own. A single image needs none, and its
+  // scores are then fused.
+  return w.batch == 1 ? masked : masked.broadcast(0, w.batch);
 }
 
 struct Heads {
@@ -50,6 +51,7 @@ View add_bias(GraphBuilder& builder, const Windows& w, const View& scores, const
 
 View build_window_attention(GraphBuilder& builder, const WindowAttention& a, const View& x) {
   const Windows& w = a.windows;
+  const GraphBuilder::RealRows rows = real_window_rows(builder, w);
   const Heads h = projected(builder, a, partition(builder, w, x));
   const std::int64_t pairs = (Count(real_window_pairs(w)) * a.heads).value();
   View scores = builder.matmul("scores", h.q, h.k.transpose(2, 3), {{}, MatMul::MaskAxes::kRowsColumns, pairs});

@@ -1,6 +1,9 @@
 #include "operators/layers/windows.hpp"
 
+#include "operators/layers/depthwise.hpp"
+
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <limits>
 #include <map>
@@ -8,18 +11,8 @@
 namespace attnprof::operators {
 
 void resolve_windows(Config& config) {
-  if (!config.has("grid")) {
-    const std::int64_t tokens = config.integer("seq_len");
-    std::int64_t side = 1;
-    while (side * side < tokens) {
-      ++side;
-    }
-    if (side * side != tokens) {
-      throw Error(ErrorKind::kInvalid,
-                  fmt::format("windows cut a grid, and --seq-len {} is no square: give --grid HxW", tokens));
-    }
-    config.set("grid", fmt::format("{}x{}", side, side));
-  }
+  refuse_cls_token(config, "a mixer in windows");
+  resolve_token_map(config, "a mixer in windows");
   const Grid grid = config.grid();
   const std::int64_t side = std::min(config.integer_or("window", 7), std::max(grid.height, grid.width));
   const bool covers = side >= grid.height && side >= grid.width;
@@ -120,6 +113,33 @@ std::int64_t real_window_pairs(const Windows& w) {
     }
   }
   return (pairs * w.batch).value();
+}
+
+namespace {
+
+/// Taps of a kernel between the positions of a line of `size`.
+std::int64_t line_taps(std::int64_t size, std::int64_t kernel) {
+  std::int64_t taps = 0;
+  for (std::int64_t t = 0; t < kernel; ++t) {
+    taps += std::max<std::int64_t>(0, size - std::abs(t - kernel / 2));
+  }
+  return taps;
+}
+
+/// The same along one side of the map, cut into windows of which the last may be short.
+Count side_taps(std::int64_t size, std::int64_t side, std::int64_t kernel) {
+  return Count(size / side) * line_taps(side, kernel) + line_taps(size % side, kernel);
+}
+
+} // namespace
+
+std::int64_t real_window_taps(const Windows& w, std::int64_t kernel) {
+  return (side_taps(w.height, w.side, kernel) * side_taps(w.width, w.side, kernel) * w.batch).value();
+}
+
+GraphBuilder::RealRows real_window_rows(GraphBuilder& builder, const Windows& w) {
+  return {builder, (Count(w.batch) * w.padded_height() * w.padded_width()).value(),
+          (Count(w.batch) * w.height * w.width).value()};
 }
 
 View shift_mask(GraphBuilder& builder, const Windows& w) {

@@ -29,6 +29,11 @@ View unpartition(GraphBuilder& builder, const Windows& windows, const View& x);
 /// Pairs of real tokens inside the windows of all images, for one head; a shifted window's wrapped neighbours do not
 /// see each other.
 std::int64_t real_window_pairs(const Windows& windows);
+/// Taps of a convolution inside the windows, from real tokens on real tokens of all images, for one channel and windows
+/// that do not move.
+std::int64_t real_window_taps(const Windows& windows, std::int64_t kernel);
+/// While it lives, only the real tokens of the padded windows are useful rows of a product.
+GraphBuilder::RealRows real_window_rows(GraphBuilder& builder, const Windows& windows);
 /// 0 where two tokens of a window may see each other, -inf where the shift wrapped one of them: [count, side², side²].
 View shift_mask(GraphBuilder& builder, const Windows& windows);
 /// Relative position bias from a table [(2 side - 1)², heads] as [heads, side², side²].

@@ -27,7 +27,7 @@ LayoutDescriptor describe_layout_sandwich() {
   out.params = ffn_params();
   out.params.insert(out.params.end(), {"kernel", "n_ffn", "depth"});
   out.resolve = [](Config& config) {
-    resolve_ffn(config, 2.0, "relu");
+    resolve_ffn(config, 2.0, "relu", true);
     resolve_depthwise(config, "--layout sandwich");
   };
   out.steps = [](const Config& config, std::int64_t) {

@@ -7,8 +7,12 @@
 namespace attnprof::operators {
 namespace {
 
+void prepare(Config& config) {
+  prepare_phi(config, config.text("reuse") == "weights");
+}
+
 void resolve(Config& config) {
-  resolve_ffn(config, 4.0, "gelu");
+  resolve_ffn(config, 4.0, "gelu", true);
   config.set("skip", canonical_skip(config.text("skip"), config.integer("depth")));
   if (config.text("reuse") == "output") {
     resolve_phi(config);
@@ -18,12 +22,6 @@ void resolve(Config& config) {
     throw Error(ErrorKind::kInvalid, fmt::format("--reuse weights needs attention weights, which --variant {} has none "
                                                  "to give: use mha, mqa or gqa, or --reuse output",
                                                  config.text("variant")));
-  }
-  for (const char* name : {"phi", "kernel", "expansion", "eca_kernel"}) {
-    if (config.has(name)) {
-      throw Error(ErrorKind::kInvalid,
-                  fmt::format("{} does not apply to --reuse weights, which has no phi: leave it out", flag_of(name)));
-    }
   }
 }
 
@@ -60,6 +58,7 @@ LayoutDescriptor describe_layout_skipat() {
                             0,
                             {"output", "weights"}});
   out.fallbacks = {{"depth", std::int64_t{12}}, {"skip", std::string("3-8")}};
+  out.prepare = prepare;
   out.resolve = resolve;
   out.steps = steps;
   out.samples = {"depth=3:skip=1-2:mlp_ratio=2:kernel=3", "depth=4:skip=1,3:phi=identity:mlp_ratio=1",

@@ -35,7 +35,7 @@ View build(GraphBuilder& builder, const Config& config, const View& x) {
   const View q = features(builder, "q", project_heads_of(builder, config, "q", x));
   const View k = features(builder, "k", project_heads_of(builder, config, "k", x));
   const View v = project_heads_of(builder, config, "v", x);
-  return merge_heads(builder, build_linear_mix(builder, q, k, v, chunk_of(config)), x.dims.back());
+  return merge_heads(builder, build_linear_mix(builder, q, k, v, chunk_of(config), true), x.dims.back());
 }
 
 } // namespace

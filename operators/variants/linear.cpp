@@ -25,7 +25,7 @@ View build(GraphBuilder& builder, const Config& config, const View& x) {
   const View q = features("q");
   const View k = features("k");
   const View v = project_heads_of(builder, config, "v", x);
-  const View mixed = build_linear_mix(builder, q, k, v, chunk_of(config));
+  const View mixed = build_linear_mix(builder, q, k, v, chunk_of(config), feature_map(config) == StepFn::kRelu);
   return merge_heads(builder, mixed, x.dims.back());
 }
 
@@ -46,8 +46,11 @@ VariantDescriptor describe_variant_linear() {
                      {"elu1", "relu", "exp"}}};
   out.resolve = resolve;
   out.build = build;
-  out.samples = {"batch=2:seq_len=5:dim=12:heads=3", "seq_len=6:dim=8:heads=2:features=exp",
+  out.samples = {"batch=2:seq_len=5:dim=12:heads=3",
+                 "seq_len=6:dim=8:heads=2:features=exp",
                  "seq_len=9:dim=8:heads=2:causal=true:chunk=4",
+                 "batch=2:seq_len=9:dim=6:heads=3:features=relu",
+                 "seq_len=9:dim=6:heads=3:causal=true:chunk=4:features=relu",
                  "batch=2:seq_len=8:dim=8:heads=2:causal=true:chunk=4:features=exp"};
   out.in_default_sweep = true;
   return out;

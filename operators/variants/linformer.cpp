@@ -1,13 +1,25 @@
 #include "operators/layers/heads.hpp"
 #include "operators/layers/multi_head.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 
 namespace attnprof::operators {
 namespace {
 
 void resolve(Config& config) {
   resolve_head_dim(config);
+  const std::int64_t tokens = config.integer("seq_len");
+  if (!config.has("projected_len")) {
+    config.set("projected_len", std::min<std::int64_t>(64, tokens));
+  }
+  if (config.integer("projected_len") > tokens) {
+    throw Error(ErrorKind::kInvalid,
+                fmt::format("--projected-len {} is longer than --seq-len {}, and the map shortens: "
+                            "use at most {}",
+                            config.integer("projected_len"), tokens, tokens));
+  }
 }
 
 /// e x for every head: [batch, heads, tokens, head_dim] -> [batch, heads, length, head_dim].
@@ -34,7 +46,7 @@ VariantDescriptor describe_variant_linformer() {
   out.source = "Wang et al. 2020, Linformer: Self-Attention with Linear Complexity, eq. 7, projections shared by heads";
   out.params = {"heads", "head_dim"};
   out.own_params = {
-      {"projected_len", ParamKind::kInteger, "keys that linformer keeps", std::int64_t{64}, 1, 1'000'000, {}}};
+      {"projected_len", ParamKind::kInteger, "keys that linformer keeps (64, at most seq_len)", {}, 1, 1'000'000, {}}};
   out.resolve = resolve;
   out.build = build;
   out.samples = {"batch=2:seq_len=5:dim=12:heads=3:projected_len=3", "seq_len=70:dim=8:heads=2:projected_len=4"};

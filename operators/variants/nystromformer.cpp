@@ -13,13 +13,15 @@ constexpr int kIterations = 6;
 void resolve(Config& config) {
   resolve_head_dim(config);
   const std::int64_t tokens = config.integer("seq_len");
-  const std::int64_t landmarks = std::min(config.integer("landmarks"), tokens);
-  config.set("landmarks", landmarks);
+  std::int64_t near = std::min(config.integer_or("landmarks", 32), tokens);
+  while (tokens % near != 0) {
+    --near;
+  }
+  if (!config.has("landmarks")) {
+    config.set("landmarks", near);
+  }
+  const std::int64_t landmarks = config.integer("landmarks");
   if (tokens % landmarks != 0) {
-    std::int64_t near = landmarks;
-    while (tokens % near != 0) {
-      --near;
-    }
     throw Error(
         ErrorKind::kInvalid,
         fmt::format("--landmarks {} does not divide --seq-len {}: a landmark is the mean of an equal part of the "
@@ -98,8 +100,13 @@ VariantDescriptor describe_variant_nystromformer() {
   out.summary = "attention through landmark tokens, with an iterated pseudo-inverse";
   out.source = "Xiong et al. 2021, Nystromformer, eq. 11 to 14; without the optional skip convolution";
   out.params = {"heads", "head_dim"};
-  out.own_params = {
-      {"landmarks", ParamKind::kInteger, "landmark tokens of nystromformer", std::int64_t{28}, 1, 4096, {}}};
+  out.own_params = {{"landmarks",
+                     ParamKind::kInteger,
+                     "landmark tokens of nystromformer (the largest divisor of seq_len up to 32)",
+                     {},
+                     1,
+                     4096,
+                     {}}};
   out.resolve = resolve;
   out.build = build;
   out.samples = {"batch=2:seq_len=6:dim=12:heads=3:landmarks=3", "seq_len=8:dim=8:heads=2:landmarks=2"};

@@ -5,6 +5,7 @@ namespace attnprof::operators {
 namespace {
 
 void resolve(Config& config) {
+  refuse_cls_token(config, "pool");
   resolve_depthwise(config, "pool");
 }
 

@@ -24,7 +24,12 @@ VariantDescriptor describe_variant_skipat() {
       "Venkataramanan et al. 2023, Skip-Attention: Improving Vision Transformers by Paying Less Attention, eq. 5 to 8";
   out.params = phi_params();
   out.own_params = phi_own_params();
-  out.resolve = resolve_phi;
+  out.resolve = [](Config& config) {
+    if (!config.has("phi")) { // else a layout has prepared it
+      prepare_phi(config);
+    }
+    resolve_phi(config);
+  };
   out.build = build;
   out.samples = {"batch=2:grid=3x4:dim=6:kernel=3", "grid=3x3:seq_len=10:dim=4:cls_token=true:expansion=0.5",
                  "grid=3x3:dim=4:phi=conv:kernel=3", "grid=3x3:dim=4:phi=dwc:kernel=7",

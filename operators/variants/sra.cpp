@@ -15,8 +15,7 @@ VariantDescriptor describe_variant_sra() {
   out.summary = "spatial-reduction attention, keys and values from a map that a strided convolution made smaller";
   out.source = "Wang et al. 2021, Pyramid Vision Transformer, eq. 1 to 4";
   out.params = {"heads"};
-  out.own_params = {
-      {"reduction", ParamKind::kInteger, "side of the key map's reduction in sra", std::int64_t{1}, 1, 64, {}}};
+  out.own_params = {reduction_param()};
   out.resolve = [](Config& config) { resolve_spatial_reduction(config, "sra"); };
   out.build = build;
   out.samples = {"batch=2:grid=4x6:dim=8:heads=2:reduction=2", "grid=3x3:dim=6:heads=3",

@@ -43,6 +43,8 @@ TEST_CASE("presets: group attention saves the parameters that the source says") 
   CHECK(figure(rows, "q, k, v parameters") == 36'864.0);
   CHECK(figure(rows, "the same") == 9'216.0);
   CHECK(figure(rows, "ratio") == 4.0);
+  CHECK(figure(rows, "one projection of one head: from all channels") == 3'072.0);
+  CHECK(figure(rows, "one projection of one head: from its slice") == 768.0);
 }
 
 TEST_CASE("presets: one sandwich has one attention pass where three standard blocks have three") {
@@ -77,7 +79,7 @@ TEST_CASE("presets: mixed chunks have less to do from the length that the closed
 
 TEST_CASE("presets: the length from which phi pays is counted and found from the times") {
   const auto rows = rows_of("skipat-phi");
-  CHECK(figure(rows, "tokens from which phi (5x5") == 36.0); // the first square above 25
+  CHECK(figure(rows, "tokens from which phi (5x5") == 26.0); // n > 25
   // n² / 1000 and n / 10 meet at 100 tokens, which is among the lengths.
   CHECK(figure(rows, "time, phi / attention, 100 tokens").value() == Catch::Approx(1.0));
   CHECK(figure(rows, "tokens from which phi is faster").value() == Catch::Approx(100.0));
@@ -112,6 +114,7 @@ TEST_CASE("presets: a crossing is interpolated between the sizes around it") {
   CHECK_FALSE(crossing({10, 40}, {0.9, 0.5}));
   CHECK_FALSE(crossing({10, 40}, {2.0, std::nullopt}));
   CHECK_FALSE(crossing({}, {}));
+  CHECK_FALSE(crossing({10, 40, 90, 160}, {2.0, 0.8, 1.1, 0.7})); // a dip is no crossing
 }
 
 TEST_CASE("presets: a misspelt name is refused with the nearest") {
