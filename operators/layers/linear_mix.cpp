@@ -23,10 +23,10 @@ namespace {
 View normalised(GraphBuilder& builder, const View& num, const View& den, bool may_vanish) {
   View divisor = den;
   if (may_vanish) {
-    View least = builder.constant("least_divisor", {1}, {1e-6F});
-    least.dims = den.dims;
-    least.strides = den.dims;
-    std::fill(least.strides.begin(), least.strides.end(), 0);
+    View least = builder.constant("least_divisor", {1}, {1e-6F}); // one number for every row
+    for (std::size_t i = den.rank() - 1; i-- > 0;) {
+      least = least.broadcast(0, den.dims[i]);
+    }
     divisor = builder.add("least", den, least);
   }
   divisor.dims[den.rank() - 1] = num.dims.back();
