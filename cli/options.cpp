@@ -55,7 +55,7 @@ std::vector<OptionSpec> workload_options() {
 std::vector<OptionSpec> selection_options() {
   return {option(OptionGroup::kSelection, "--where", "", "COND", "such as \"kv_heads<=heads && dim%heads==0\""),
           option(OptionGroup::kSelection, "--filter", "-k", "REGEX", "searched in the case id"),
-          option(OptionGroup::kSelection, "--config", "", "FILE", "TOML with any of these flags as keys")};
+          option(OptionGroup::kSelection, "--config", "", "FILE", "TOML, these flags as keys")};
 }
 
 std::vector<OptionSpec> measuring_options() {
@@ -76,6 +76,7 @@ std::vector<OptionSpec> gate_options() {
           option(kGroup, "--metric", "", "COLUMNS", "compared (time_median_s)"),
           option(kGroup, "--gate", "", "KIND", "times|counts (CI: counts)"),
           option(kGroup, "--across-machines", "", "", "compare roof_fraction"),
+          option(kGroup, "--ci", "", "", "print ::error lines"),
           option(kGroup, "--fail-on", "", "LIST", "regress, missing, fail (these), inconclusive, implausible")};
 }
 

@@ -57,12 +57,8 @@ void require_pairs(const Arguments& arguments) {
 } // namespace
 
 std::vector<OptionSpec> gate_view_options() {
-  return {{"--ci", "", "", "print ::error lines", OptionGroup::kGate},
-          {"--junit", "", "FILE", "verdicts as JUnit XML", OptionGroup::kOutput}};
-}
-
-std::vector<OptionSpec> pull_request_options() {
-  std::vector<OptionSpec> out = {{"--md", "", "FILE", "verdicts as Markdown", OptionGroup::kOutput},
+  std::vector<OptionSpec> out = {{"--junit", "", "FILE", "verdicts as JUnit XML", OptionGroup::kOutput},
+                                 {"--md", "", "FILE", "verdicts as Markdown", OptionGroup::kOutput},
                                  {"--link", "", "NAME=URL", "named in --md", OptionGroup::kOutput}};
   out.back().repeats = true;
   return out;

@@ -10,10 +10,8 @@
 
 namespace attnprof::cli {
 
-/// --ci, --junit.
+/// --junit, --md, --link.
 std::vector<OptionSpec> gate_view_options();
-/// --md, --link.
-std::vector<OptionSpec> pull_request_options();
 
 /// Reads the gate's flags and says on stderr where a shared CI runner decides what is compared. Throws Error(kUsage).
 GateOptions gate_of(const Arguments& arguments, Context& context);

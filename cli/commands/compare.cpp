@@ -48,12 +48,7 @@ reports::Json preset_json(const Preset& preset, const std::vector<PresetRow>& ro
 int compare_preset(const Arguments& arguments, Context& context) {
   const Preset& preset = find_preset(*arguments.text("--preset"));
   refuse_flags(arguments,
-               {gate_options(),
-                gate_view_options(),
-                pull_request_options(),
-                selection_options(),
-                turn_options(),
-                {hardware_option()}},
+               {gate_options(), gate_view_options(), selection_options(), turn_options(), {hardware_option()}},
                "--preset, which names its cases itself and compares them with a paper");
   if (!arguments.positionals().empty() || !axes_from(arguments).empty()) {
     throw Error(ErrorKind::kUsage,
@@ -102,10 +97,9 @@ Command compare_command() {
                          {"--json", "", "", "print as JSON", OptionGroup::kOutput},
                          hardware_option()},
                         turn_options(),
-                        gate_options(),
                         {{"--noise-run", "", "RUN", "earlier build, run again", OptionGroup::kGate}},
-                        gate_view_options(),
-                        pull_request_options()});
+                        gate_options(),
+                        gate_view_options()});
   out.examples = {"compare before after --threshold 5% --fail-on regress,missing,fail",
                   "compare --layout sandwich,standard --variant mha --grid 14x14 --dim 192 --heads 4"};
   out.run = compare;

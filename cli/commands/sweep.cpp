@@ -203,7 +203,7 @@ int sweep(const Arguments& arguments, Context& context) {
   if (const auto file = arguments.text("--baseline")) {
     baseline = reports::load_results(*context.seams.files, *file);
   }
-  for (const char* flag : {"--threshold", "--metric", "--gate", "--across-machines", "--ci", "--junit"}) {
+  for (const char* flag : {"--threshold", "--metric", "--gate", "--across-machines", "--ci"}) {
     if (arguments.given(flag) && !baseline) {
       throw Error(ErrorKind::kUsage, fmt::format("{} compares with an earlier run: add --baseline RUN", flag));
     }
@@ -297,8 +297,7 @@ Command sweep_command() {
                         measuring_options(),
                         own_options(),
                         {hardware_option()},
-                        gate_options(),
-                        gate_view_options()});
+                        gate_options()});
   out.examples = {"sweep", "sweep --variant mha,gqa --seq-len 128:4096:*2 --heads 8 --dim 512 -o results --resume"};
   out.run = sweep;
   return out;
