@@ -111,7 +111,7 @@ function marks_trace(chart, theme, targets) {
   return {type: "scatter", mode: "markers", name: "marks", hoverinfo: "none", cliponaxis: false,
     x: marks.map(mark => mark.x), y: marks.map(mark => mark.y),
     marker: {symbol: marks.map(mark => plotly_shape(mark.series) + (mark.filled ? "" : "-open") + (mark.unsteady ? "-dot" : "")),
-      size: marks.map(mark => 2 * mark.radius), color: marks.map(colour), opacity: marks.map(mark => mark.dim ? 0.22 : 0.85),
+      size: marks.map(mark => 2 * mark.radius + (mark.filled && mark.unsteady ? 3 : 0)), color: marks.map(colour), opacity: marks.map(mark => mark.dim ? 0.22 : 0.85),
       // The dot of an unsteady mark has the colour of its line.
       line: {color: marks.map(mark => mark.filled && mark.unsteady ? theme.panel : colour(mark)), width: 1.6}}};
 }
