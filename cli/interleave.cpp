@@ -80,7 +80,7 @@ RoundMedians measure_interleaved(std::vector<PreparedCase>& cases, const Measuri
   out.medians_s.resize(cases.size());
   const profilers::MeasureOptions options = visit_options(measuring.timing);
   const auto visit = [&](std::size_t i, const profilers::MeasureOptions& how) {
-    return profilers::measure([&] { cases[i].program->run(); }, how, *seams.clock, *seams.host, cases[i].cache,
+    return profilers::measure([&] { cases[i].program->run(); }, how, cases[i].timer(seams), *seams.host, cases[i].cache,
                               seams.interrupt->requested);
   };
   // Until steady, once for each case; what it measures is dropped.
