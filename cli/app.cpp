@@ -25,7 +25,8 @@ int exit_code_of(ErrorKind kind) {
   case ErrorKind::kIo: return kExitUsage;
   case ErrorKind::kUnsupported:
   case ErrorKind::kUnavailable: return kExitUnavailable;
-  case ErrorKind::kMemory: return kExitRowFailed;
+  case ErrorKind::kMemory:
+  case ErrorKind::kDeviceLost: return kExitRowFailed;
   case ErrorKind::kInternal: return kExitInternal;
   }
   return kExitInternal;

@@ -1,5 +1,6 @@
 #include "cli/case_runner.hpp"
 
+#include "cli/device_case.hpp"
 #include "operators/core/cost.hpp"
 #include "operators/core/error.hpp"
 #include "operators/core/plan.hpp"
@@ -53,7 +54,8 @@ Status status_of(ErrorKind kind) {
   switch (kind) {
   case ErrorKind::kInvalid:
   case ErrorKind::kOverflow: return Status::kInvalid;
-  case ErrorKind::kMemory: return Status::kSkipped;
+  case ErrorKind::kMemory:
+  case ErrorKind::kDeviceLost: return Status::kSkipped;
   case ErrorKind::kUnsupported:
   case ErrorKind::kUnavailable: return Status::kUnsupported;
   case ErrorKind::kUsage:
@@ -200,6 +202,9 @@ void CaseRunner::make_ready(PreparedCase& prepared) {
     return;
   }
   prepared.program = executor.prepare(prepared.launches, options);
+  if ((prepared.device = executor.device()) != nullptr) {
+    begin_device_case(prepared, *seams_.clock);
+  }
   record.threads = options.threads;
   record.processors = fmt::format("{}", fmt::join(prepared.program->processors(), ","));
   record.counter_origin =
@@ -237,7 +242,7 @@ bool CaseRunner::is_too_long(Record& record) const {
 void CaseRunner::run_first(PreparedCase& prepared) {
   const double timeout_s = measuring_.timing.timeout_s;
   const profilers::FirstRun first = profilers::run_once(
-      prepared.record.launches.size(), [&](std::size_t i) { prepared.program->run_launch(i); },
+      prepared.record.launches.size(), [&](std::size_t i) { run_launch_to_its_end(prepared, i); },
       longest_run_s(timeout_s), *seams_.clock, seams_.interrupt->requested);
   prepared.first_run_s = first.time_s;
   if (first.is_whole && first.time_s <= longest_run_s(timeout_s)) {
@@ -255,7 +260,9 @@ void CaseRunner::run_first(PreparedCase& prepared) {
 
 void CaseRunner::check_memory(const operators::Executor& executor, const Graph& launches,
                               const operators::ExecOptions& options) const {
-  const std::optional<std::int64_t> available = seams_.environment().memory_available_bytes;
+  const std::optional<std::int64_t> available = executor.device() != nullptr
+                                                    ? std::optional(executor.device()->free_bytes())
+                                                    : seams_.environment().memory_available_bytes;
   const std::int64_t needed = executor.memory_bytes(launches, options).value();
   if (available && static_cast<double>(needed) > kUsableShareOfMemory * static_cast<double>(*available)) {
     throw Error(
@@ -300,6 +307,11 @@ void CaseRunner::verify(PreparedCase& prepared, operators::Executor& executor, c
 void CaseRunner::set_cache_policy(PreparedCase& prepared) {
   prepared.cache.policy = measuring_.cache_policy;
   if (!prepared.cache.is_cold()) {
+    return;
+  }
+  if (prepared.device != nullptr && measuring_.cache_policy == profilers::CachePolicy::kCold) {
+    device_evictor_ = std::make_unique<profilers::DeviceCacheEvictor>(*prepared.device);
+    prepared.cache.evictor = device_evictor_.get();
     return;
   }
   const Graph& launches = prepared.launches;
@@ -363,7 +375,7 @@ void CaseRunner::time_case(PreparedCase& prepared, double timeout_s) {
   timing.timeout_s = std::max(timeout_s - first_s - reserved_s, 1e-3 * timeout_s);
   const std::int64_t begin_ns = seams_.clock->now_ns();
   Record& record = prepared.record;
-  record.measured = profilers::measure([&] { prepared.program->run(); }, timing, *seams_.clock, *seams_.host,
+  record.measured = profilers::measure([&] { prepared.program->run(); }, timing, prepared.timer(seams_), *seams_.host,
                                        prepared.cache, seams_.interrupt->requested);
   record.measured->warmup_runs += is_warm ? 1 : 0;
   if (timeout_s < measuring_.timing.timeout_s && record.measured->stop_reason == profilers::StopReason::kTimeout) {
@@ -379,6 +391,9 @@ void CaseRunner::explain(PreparedCase& prepared, double most_s) {
   Record& record = prepared.record;
   const double counting_s = counts(record) ? kCountingShare * most_s : 0.0;
   time_launches(prepared, most_s - counting_s);
+  if (prepared.device != nullptr) {
+    explain_device_case(prepared, measuring_, seams_);
+  }
   if (counting_s > 0) {
     count(prepared, counting_s);
   } else if (measuring_.counters == CounterUse::kValgrind && device_of(record.config) == "cpu") {
@@ -403,9 +418,10 @@ void CaseRunner::time_launches(PreparedCase& prepared, double most_s) {
   profilers::LaunchOptions options;
   options.timeout_s = std::min(options.timeout_s, most_s);
   options.min_time_s = std::min(options.min_time_s, measuring_.timing.min_time_s);
+  const std::unique_ptr<profilers::Clock> launch_clock = launch_timer(prepared, *seams_.clock);
   const std::vector<profilers::LaunchTiming> timings = profilers::measure_launches(
-      record.launches.size(), [&](std::size_t i) { prepared.program->run_launch(i); }, options, *seams_.clock,
-      prepared.cache, seams_.interrupt->requested);
+      record.launches.size(), [&](std::size_t i) { prepared.program->run_launch(i); }, options,
+      launch_clock == nullptr ? *seams_.clock : *launch_clock, prepared.cache, seams_.interrupt->requested);
   for (std::size_t i = 0; i < timings.size(); ++i) {
     record.launches[i].time_median_s = timings[i].below_resolution ? std::nullopt : timings[i].time_median_s;
   }

@@ -5,6 +5,7 @@
 #include "cli/options.hpp"
 #include "cli/sweep_plan.hpp"
 #include "operators/core/graph.hpp"
+#include "profilers/gpu/device_clock.hpp"
 #include "profilers/record.hpp"
 
 #include <map>
@@ -38,7 +39,14 @@ struct PreparedCase {
   operators::Graph launches;
   std::unique_ptr<operators::Program> program; ///< null unless record.status is ok
   profilers::CacheControl cache;
-  double first_run_s = 0; ///< of all launches one by one, before anything is measured
+  double first_run_s = 0;                   ///< of all launches one by one, before anything is measured
+  operators::gpu::Device* device = nullptr; ///< borrowed from the executor; null on the host
+  std::unique_ptr<profilers::DeviceClock> device_clock;
+
+  /// What times runs of the program: the host's clock, or events on the device.
+  [[nodiscard]] profilers::Clock& timer(Seams& seams) const {
+    return device_clock != nullptr ? static_cast<profilers::Clock&>(*device_clock) : *seams.clock;
+  }
 };
 
 /// Measures cases one after the other. Whatever goes wrong with a case ends in its record.
@@ -82,6 +90,7 @@ class CaseRunner {
   std::string counter_origin_;
   std::map<std::string, std::unique_ptr<operators::Executor>> executors_;
   std::unique_ptr<profilers::CacheEvictor> evictor_;
+  std::unique_ptr<profilers::CacheEvictor> device_evictor_;
 };
 
 /// Throws Error(kUnavailable) where no case of the plan can run because its device is absent (exit 7).

@@ -94,7 +94,7 @@ RoundMedians measure_interleaved(std::vector<PreparedCase>& cases, const Measuri
   const int count = rounds_for(cases, measuring);
   const profilers::MeasureOptions options = visit_options(measuring.timing, count);
   const auto visit = [&](std::size_t i, const profilers::MeasureOptions& how) {
-    return profilers::measure([&] { cases[i].program->run(); }, how, *seams.clock, *seams.host, cases[i].cache,
+    return profilers::measure([&] { cases[i].program->run(); }, how, cases[i].timer(seams), *seams.host, cases[i].cache,
                               seams.interrupt->requested);
   };
   // Until steady, once for each case; what it measures is dropped.

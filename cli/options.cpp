@@ -135,6 +135,7 @@ std::string_view name_of(CounterUse use) {
   case CounterUse::kValgrind: return "valgrind";
   case CounterUse::kOff: return "off";
   case CounterUse::kRequired: return "required";
+  case CounterUse::kHere: return "here";
   }
   return "";
 }
@@ -142,13 +143,14 @@ std::string_view name_of(CounterUse use) {
 namespace {
 
 CounterUse counter_use(const std::string& text) {
-  for (const CounterUse use : {CounterUse::kAuto, CounterUse::kOff, CounterUse::kRequired, CounterUse::kValgrind}) {
+  for (const CounterUse use : {CounterUse::kAuto, CounterUse::kOff, CounterUse::kRequired, CounterUse::kValgrind,
+                               CounterUse::kHere}) {
     if (name_of(use) == text) {
       return use;
     }
   }
   throw Error(ErrorKind::kUsage,
-              fmt::format("--counters '{}' is not valid: choose one of auto, off, required, valgrind", text));
+              fmt::format("--counters '{}' is not valid: choose one of auto, off, required, valgrind, here", text));
 }
 
 } // namespace

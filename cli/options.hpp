@@ -41,6 +41,7 @@ enum class CounterUse {
   kValgrind, ///< none; instructions and misses come from a simulated processor
   kOff,      ///< never; nothing is opened (BUG-131)
   kRequired, ///< without the processor's, nothing is measured at all (BUG-121)
+  kHere,     ///< as auto, and those of a GPU in this process: what the worker process of auto is started with
 };
 std::string_view name_of(CounterUse use);
 

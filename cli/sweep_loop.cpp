@@ -20,6 +20,7 @@ using profilers::Record;
 using profilers::Status;
 
 constexpr std::string_view kBudgetReason = "the time budget was used up before it began";
+constexpr std::string_view kDeviceLost = "device_lost"; // how such a reason begins; another process has its own device
 constexpr std::string_view kStoppedReason = "an earlier row failed, and --keep-going=false stops there";
 
 class Sweep {
@@ -132,8 +133,9 @@ bool is_for_lack_of_time(const Record& record) {
 
 bool is_final(const Record& record) {
   constexpr std::array<std::string_view, 3> kPassing = {kInterruptedReason, kBudgetReason, kStoppedReason};
-  return record.status != Status::kSkipped ||
-         std::find(kPassing.begin(), kPassing.end(), record.reason) == kPassing.end();
+  const bool passes = std::find(kPassing.begin(), kPassing.end(), record.reason) != kPassing.end() ||
+                      record.reason.starts_with(kDeviceLost);
+  return record.status != Status::kSkipped || !passes;
 }
 
 std::vector<Record> run_sweep(const SweepPlan& plan, RunFolder& folder, const SweepSettings& settings,

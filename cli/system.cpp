@@ -1,6 +1,8 @@
 // The seams of a real process.
 #include "cli/context.hpp"
 #include "operators/core/error.hpp"
+#include "operators/exec/gpu_executor.hpp"
+#include "operators/exec/gpu_plugin.hpp"
 #include "profilers/machine_file.hpp"
 #include "profilers/machine_load.hpp"
 #include "profilers/machine_measure.hpp"
@@ -21,17 +23,26 @@ namespace {
 using operators::Error;
 using operators::ErrorKind;
 
-std::unique_ptr<operators::Executor> make_executor(std::string_view device) {
-  if (device == "cpu") {
-    return operators::make_cpu_executor();
+/// The executors of this process. All programs of a GPU share one context, which is opened when first asked for.
+class Executors {
+ public:
+  std::unique_ptr<operators::Executor> make(std::string_view device) {
+    if (device == "cpu") {
+      return operators::make_cpu_executor();
+    }
+    if (device != "cuda") {
+      throw Error(ErrorKind::kUnavailable,
+                  fmt::format("--device {} is not possible: this program knows cpu and cuda", device));
+    }
+    if (gpu_ == nullptr) {
+      gpu_ = operators::gpu::open_device(operators::gpu::system_plugin_host());
+    }
+    return operators::make_gpu_executor(gpu_);
   }
-  throw Error(
-      ErrorKind::kUnavailable,
-      fmt::format(
-          "--device {} is not possible: this build has no {} plugin, so no driver or device was looked for; use "
-          "--device cpu",
-          device, device));
-}
+
+ private:
+  std::shared_ptr<operators::gpu::Device> gpu_;
+};
 
 std::shared_ptr<profilers::Counters> counters_of(const profilers::Environment& environment) {
   const profilers::CounterHost host = profilers::read_counter_host("/", environment);
@@ -130,7 +141,9 @@ std::size_t terminal_columns() {
 
 Seams system_seams() {
   Seams out;
-  out.make_executor = make_executor;
+  out.make_executor = [executors = std::make_shared<Executors>()](std::string_view device) {
+    return executors->make(device);
+  };
   out.clock = std::make_shared<profilers::SteadyClock>();
   out.host = std::make_shared<profilers::LinuxHostProbe>();
   out.files = std::make_shared<reports::DiskFiles>();

@@ -7,6 +7,12 @@
 
 namespace attnprof::profilers {
 
+double Clock::time_s(const std::function<void()>& body, std::int64_t /*runs*/) {
+  const std::int64_t begin = now_ns();
+  body();
+  return seconds_between(begin, now_ns());
+}
+
 std::int64_t SteadyClock::now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,13 @@ class Clock {
   virtual std::int64_t now_ns() = 0;
   /// What the `timer` column prints, e.g. "steady_clock".
   virtual std::string name() const = 0;
+  /// Seconds that `body` takes, which holds so many `runs` of the work: between two reads, with nothing else between
+  /// them; or on a device that the body only starts.
+  virtual double time_s(const std::function<void()>& body, std::int64_t runs);
+  /// The clock's step where it is known without probing.
+  virtual std::optional<double> known_resolution_s() const { return std::nullopt; }
+  /// Whether bodies only start work, so that reads around them say nothing.
+  virtual bool is_asynchronous() const { return false; }
 };
 
 /// The monotonic clock of the system: wall time, so that two threads of work do not count twice (BUG-138).

@@ -1,4 +1,5 @@
 // The real side of the doctor's seam: system calls, the dynamic linker and the search path.
+#include "operators/exec/gpu_plugin.hpp"
 #include "profilers/probes.hpp"
 
 #include <cerrno>
@@ -36,19 +37,8 @@ CounterTrial try_counter() {
 }
 
 CudaTrial try_cuda() {
-  CudaTrial trial;
-  void* driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (driver == nullptr)
-    return trial;
-  trial.driver_library = true;
-  const auto initialise = reinterpret_cast<int (*)(unsigned)>(::dlsym(driver, "cuInit"));
-  const auto count_devices = reinterpret_cast<int (*)(int*)>(::dlsym(driver, "cuDeviceGetCount"));
-  if (initialise != nullptr)
-    trial.init_error = initialise(0);
-  if (count_devices != nullptr && trial.init_error == 0)
-    count_devices(&trial.devices);
-  // Left open: the driver starts threads of its own, which must not lose their code.
-  return trial;
+  const operators::gpu::DriverReport driver = operators::gpu::probe_driver();
+  return {driver.has_library, driver.init_error, driver.devices};
 }
 
 bool has_library(const std::string& name) {

@@ -1,6 +1,7 @@
 #pragma once
 #include "operators/core/cost.hpp"
 #include "operators/core/param.hpp"
+#include "profilers/gpu/metric_plan.hpp"
 #include "profilers/level_traffic.hpp"
 #include "profilers/session.hpp"
 
@@ -30,6 +31,25 @@ struct LaunchRecord {
   std::optional<double> time_median_s; ///< from the per-launch pass, never from the timed pass of the case
   LevelTraffic traffic = {};           ///< by the cache model
   SimulatedCounts simulated = {};      ///< by a simulated processor, where one was asked for
+  GpuCounts counts = {};               ///< on a GPU, from its counters
+};
+
+/// What only a case on a GPU has; absent values were not to be had.
+struct DeviceReport {
+  std::string name;                    ///< "NVIDIA H200"
+  std::string level;                   ///< none, events, activity or counters: what could be seen
+  std::string level_reason;            ///< why no more
+  std::optional<double> kernel_time_s; ///< kernels of one run together, from activity records
+  std::optional<double> launch_gap_s;  ///< of one run: the device between kernels, waiting
+  std::optional<std::int64_t> kernels; ///< of one run
+  std::optional<double> sm_clock_hz;   ///< median over the samples
+  std::optional<double> memory_clock_hz;
+  std::optional<double> temperature_c; ///< highest
+  std::optional<double> power_w;       ///< highest
+  std::optional<std::int64_t> throttled_samples;
+  std::string throttle_reasons;
+  GpuCounts counts; ///< of one run
+  bool operator==(const DeviceReport&) const = default;
 };
 
 /// How a launch or a case stands to the machine's roofs; filled by reports/derive, absent where a roof is unknown.
@@ -69,6 +89,7 @@ struct Record {
   std::string counter_origin; ///< what the counter columns are, or why they are empty
   std::string energy_origin;  ///< what the energy columns are, or why they are empty
   std::string machine_fingerprint;
+  std::optional<DeviceReport> device; ///< of cases that ran on a GPU
 };
 
 } // namespace attnprof::profilers

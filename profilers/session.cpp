@@ -31,6 +31,11 @@ std::optional<T> difference(const std::optional<T>& before, const std::optional<
   return *after - *before;
 }
 
+std::optional<double> resolution_of(Clock& clock) {
+  const auto known_s = clock.known_resolution_s();
+  return known_s ? known_s : probe_timer(clock).resolution_s;
+}
+
 class Session {
  public:
   Session(const std::function<void()>& body, const MeasureOptions& options, Clock& clock, HostProbe& host,
@@ -56,7 +61,7 @@ class Session {
 
   void prepare() {
     result_.timer = clock_.name();
-    result_.timer_resolution_s = probe_timer(clock_).resolution_s;
+    result_.timer_resolution_s = resolution_of(clock_);
     result_.cache_policy = cache_.policy;
     if (result_.timer_resolution_s)
       least_sample_s_ = *result_.timer_resolution_s * (cache_.is_cold() ? kColdSteps : kWarmSteps);
@@ -76,12 +81,13 @@ class Session {
     cache_.prepare();
     const std::int64_t iterations = result_.iterations_per_sample;
     const HostReading before = host_.read();
-    const std::int64_t begin = clock_.now_ns();
-    for (std::int64_t i = 0; i < iterations; ++i)
-      body_();
-    const std::int64_t end = clock_.now_ns();
+    sample.timed_s = clock_.time_s(
+        [&] {
+          for (std::int64_t i = 0; i < iterations; ++i)
+            body_();
+        },
+        iterations);
     const HostReading after = host_.read();
-    sample.timed_s = seconds_between(begin, end);
     sample.conditions.steal_s = difference(before.steal_s, after.steal_s);
     sample.conditions.page_faults = difference(before.page_faults, after.page_faults);
     sample.conditions.context_switches = difference(before.context_switches, after.context_switches);
@@ -284,7 +290,7 @@ std::vector<LaunchTiming> measure_launches(std::size_t count, const std::functio
                                            const LaunchOptions& options, Clock& clock, const CacheControl& cache,
                                            const std::atomic<bool>& interrupted) {
   constexpr double kReadableSteps = 20;
-  const auto resolution_s = probe_timer(clock).resolution_s;
+  const auto resolution_s = resolution_of(clock);
   const std::int64_t warm_up_begin = clock.now_ns();
   for (std::size_t i = 0; i < count && !interrupted; ++i)
     run_launch(i);
@@ -298,6 +304,11 @@ std::vector<LaunchTiming> measure_launches(std::size_t count, const std::functio
     if (is_late || (round >= options.min_rounds && elapsed_s >= options.min_time_s))
       break;
     cache.prepare();
+    if (clock.is_asynchronous()) {
+      for (std::size_t i = 0; i < count && !interrupted; ++i)
+        samples[i].push_back(clock.time_s([&] { run_launch(i); }, 1));
+      continue;
+    }
     stamps[0] = clock.now_ns();
     std::size_t done = 0;
     for (; done < count && !interrupted; ++done) {

@@ -10,9 +10,11 @@ std::vector<CaseColumn> identity_columns();
 std::vector<CaseColumn> config_columns();
 std::vector<CaseColumn> totals_columns();
 std::vector<CaseColumn> measured_columns();
+std::vector<CaseColumn> device_columns();
 std::vector<CaseColumn> roof_columns();
 std::vector<CaseColumn> closing_columns();
 std::vector<KernelColumn> launch_columns();
+std::vector<KernelColumn> device_launch_columns();
 
 /// Sum over the launches of what the cache model says; absent where a launch lacks it.
 std::optional<std::int64_t> modelled(const profilers::Record& record,

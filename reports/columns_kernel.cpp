@@ -183,7 +183,7 @@ std::vector<KernelColumn> launch_columns() {
   std::vector<KernelColumn> out = {
       {{"id", "", Group::kCase, Type::kText, Origin::kRequest, "The case that the launch belongs to.", ""},
        [](const Record& r, std::size_t) { return cell(r.id); }}};
-  for (auto part : {counted(), traffic(), timed()}) {
+  for (auto part : {counted(), traffic(), timed(), device_launch_columns()}) {
     std::move(part.begin(), part.end(), std::back_inserter(out));
   }
   out.push_back({{"schema_version", "1", Group::kCase, Type::kInteger, Origin::kRequest,

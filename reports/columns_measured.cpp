@@ -164,7 +164,7 @@ std::vector<CaseColumn> counter_columns() {
       measured("llc_misses", "1", whole, counter, "Misses of the last-level cache in one run.", "",
                [](const Measurement& m) { return cell(m.counters.llc_misses); }),
       measured("dram_bytes", "B", whole, counter,
-               "Bytes from memory in one run, and to it where dram_source is controllers.",
+               "Bytes from memory in one run, and to it where dram_source is controllers, as on a GPU.",
                "llc_misses * bytes of a line, unless dram_source is controllers",
                [](const Measurement& m) { return cell(m.counters.dram_bytes); }),
       measured(
@@ -249,7 +249,7 @@ std::vector<CaseColumn> counter_columns() {
 
 std::vector<CaseColumn> measured_columns() {
   std::vector<CaseColumn> out;
-  for (auto part : {time_columns(), rate_columns(), counter_columns()}) {
+  for (auto part : {time_columns(), rate_columns(), counter_columns(), device_columns()}) {
     std::move(part.begin(), part.end(), std::back_inserter(out));
   }
   return out;

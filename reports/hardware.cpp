@@ -2,11 +2,12 @@
 
 #include "operators/core/error.hpp"
 #include "operators/core/registry.hpp"
+#include "reports/spec_sheets.hpp"
 #include "reports/json_reader.hpp"
+#include "reports/record_json.hpp"
 #include "reports/roofs.hpp"
 
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
 
 namespace attnprof::reports {
@@ -16,34 +17,37 @@ using operators::Error;
 using operators::ErrorKind;
 using profilers::Machine;
 
-void add_compute(Machine& machine, std::string unit, std::string dtype, double per_s) {
-  machine.compute.push_back({std::move(unit), std::move(dtype), "", 1, per_s, per_s, per_s, std::string(kSpecOrigin)});
+void add_compute(Machine& machine, std::string unit, std::string dtype, double per_s,
+                 std::string_view origin = kSpecOrigin) {
+  machine.compute.push_back({std::move(unit), std::move(dtype), "", 1, per_s, per_s, per_s, std::string(origin)});
 }
 
-void add_level(Machine& machine, std::string level, std::optional<std::int64_t> capacity_bytes, double bytes_per_s) {
-  machine.bandwidth.push_back({level, "any", 1, bytes_per_s, bytes_per_s, bytes_per_s, 0, std::string(kSpecOrigin)});
-  machine.levels.push_back({std::move(level), 1, capacity_bytes, std::string(kSpecOrigin)});
+void add_level(Machine& machine, std::string level, std::optional<std::int64_t> capacity_bytes, double bytes_per_s,
+               std::string_view origin = kSpecOrigin) {
+  machine.bandwidth.push_back({level, "any", 1, bytes_per_s, bytes_per_s, bytes_per_s, 0, std::string(origin)});
+  machine.levels.push_back({std::move(level), 1, capacity_bytes, std::string(origin)});
 }
 
-struct GpuSheet {
-  std::string name;
-  std::string summary;
-  std::string source;
-  double f32_flops_per_s;
-  double f16_flops_per_s;  ///< tensor cores, dense, f32 accumulation
-  double bf16_flops_per_s; ///< 0: none
-  double bytes_per_s;
-};
-
-Hardware gpu(const GpuSheet& sheet) {
-  Hardware out{sheet.name, sheet.summary, sheet.source, {}};
-  out.machine.environment.cpu_model = sheet.summary;
-  add_compute(out.machine, "fma", "f32", sheet.f32_flops_per_s);
-  add_compute(out.machine, "tensor", "f16", sheet.f16_flops_per_s);
-  if (sheet.bf16_flops_per_s > 0.0) {
-    add_compute(out.machine, "tensor", "bf16", sheet.bf16_flops_per_s);
+Hardware hardware_from(const SpecSheet& sheet) {
+  Hardware out;
+  out.name = sheet.name;
+  out.summary = sheet.summary;
+  out.machine.environment.cpu_model = out.summary;
+  std::vector<std::string> sources;
+  for (const SheetFigure& figure : sheet.figures) {
+    out.figures.push_back({std::string(figure.what), figure.per_s, std::string(figure.source)});
+    if (std::find(sources.begin(), sources.end(), figure.source) == sources.end()) {
+      sources.emplace_back(figure.source);
+    }
+    const std::size_t blank = figure.what.find(' ');
+    if (blank == std::string_view::npos) {
+      add_level(out.machine, std::string(figure.what), {}, figure.per_s);
+    } else {
+      add_compute(out.machine, std::string(figure.what.substr(0, blank)), std::string(figure.what.substr(blank + 1)),
+                  figure.per_s);
+    }
   }
-  add_level(out.machine, "DRAM", {}, sheet.bytes_per_s);
+  out.source = fmt::format("{}", fmt::join(sources, "; "));
   return out;
 }
 
@@ -63,7 +67,7 @@ std::string one_of(const JsonReader& reader, std::string_view key, std::initiali
   return value;
 }
 
-void read_levels(const JsonReader& reader, Machine& machine) {
+void read_levels(const JsonReader& reader, Machine& machine, std::string_view origin) {
   const auto levels = reader.objects("bandwidth");
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const bool is_last = i + 1 == levels.size();
@@ -75,24 +79,20 @@ void read_levels(const JsonReader& reader, Machine& machine) {
     if (capacity_bytes && *capacity_bytes <= 0) {
       levels[i].reject("capacity_bytes", "a positive size");
     }
-    add_level(machine, level, capacity_bytes, positive(levels[i], "bytes_per_s"));
+    add_level(machine, level, capacity_bytes, positive(levels[i], "bytes_per_s"), origin);
   }
 }
 
 } // namespace
 
 const std::vector<Hardware>& known_hardware() {
-  static const std::vector<Hardware> kKnown = {
-      gpu({"a100-sxm-80gb", "NVIDIA A100 SXM 80 GB", "NVIDIA A100 Tensor Core GPU data sheet, dense figures", 19.5e12,
-           312e12, 312e12, 2.039e12}),
-      gpu({"h100-sxm", "NVIDIA H100 SXM",
-           "NVIDIA H100 Tensor Core GPU data sheet, dense figures (half of those with sparsity)", 67e12, 989e12, 989e12,
-           3.35e12}),
-      gpu({"h200-sxm", "NVIDIA H200 SXM",
-           "NVIDIA H200 Tensor Core GPU data sheet, dense figures (half of those with sparsity)", 67e12, 989e12, 989e12,
-           4.8e12}),
-      gpu({"v100-sxm2", "NVIDIA V100 SXM2", "NVIDIA V100 Tensor Core GPU data sheet", 15.7e12, 125e12, 0, 0.9e12}),
-  };
+  static const std::vector<Hardware> kKnown = [] {
+    std::vector<Hardware> out;
+    for (const SpecSheet& sheet : spec_sheets()) {
+      out.push_back(hardware_from(sheet));
+    }
+    return out;
+  }();
   return kKnown;
 }
 
@@ -104,27 +104,63 @@ Hardware hardware_from_json(std::string_view text, std::string_view what) {
   out.source = reader.needed_text("source");
   out.summary = reader.text("summary");
   out.machine.environment.cpu_model = out.summary.empty() ? out.name : out.summary;
+  const std::string origin =
+      reader.text("origin").empty() ? std::string(kSpecOrigin) : one_of(reader, "origin", {kSpecOrigin, kDeviceOrigin});
   for (const JsonReader& each : reader.objects("compute")) {
     const std::string unit = one_of(each, "unit", {"fma", "tensor", "exp"});
     const std::string dtype = one_of(each, "dtype", {"f32", "f16", "bf16"});
-    add_compute(out.machine, unit, dtype, positive(each, "flops_per_s"));
+    add_compute(out.machine, unit, dtype, positive(each, "flops_per_s"), origin);
   }
-  read_levels(reader, out.machine);
+  read_levels(reader, out.machine, origin);
   if (out.machine.compute.empty() && out.machine.bandwidth.empty()) {
     throw Error(ErrorKind::kUsage, fmt::format("{} states no ceiling: give 'compute' or 'bandwidth'", what));
   }
   return out;
 }
 
+std::string device_json(const operators::gpu::DeviceFacts& device,
+                        const std::vector<operators::gpu::DeviceCeiling>& ceilings) {
+  Json out = {{"name", device.name}, {"summary", device.name}, {"origin", kDeviceOrigin}};
+  Json compute = Json::array();
+  Json bandwidth = Json::array();
+  std::vector<std::string> sources;
+  for (const operators::gpu::DeviceCeiling& one : ceilings) {
+    const std::size_t blank = one.what.find(' ');
+    if (blank != std::string::npos) {
+      compute.push_back(
+          {{"unit", one.what.substr(0, blank)}, {"dtype", one.what.substr(blank + 1)}, {"flops_per_s", one.per_s}});
+    } else if (one.what == "DRAM") {
+      bandwidth.push_back({{"level", one.what}, {"bytes_per_s", one.per_s}});
+    } else { // caches stand before the memory, and need their size
+      bandwidth.insert(bandwidth.begin(),
+                       {{"level", one.what}, {"bytes_per_s", one.per_s}, {"capacity_bytes", device.l2_bytes}});
+    }
+    sources.push_back(fmt::format("{}: {}", one.what, one.source));
+  }
+  out["source"] = fmt::format("measured on this device; {}", fmt::join(sources, "; "));
+  out["compute"] = std::move(compute);
+  out["bandwidth"] = std::move(bandwidth);
+  return json_text(out, 1) + "\n";
+}
+
 Hardware find_hardware(Files& files, const std::string& name_or_path) {
   std::vector<std::string> names;
+  const Hardware* only = nullptr; // "h100" for "h100-sxm", where there is no other h100
+  std::size_t forms = 0;
   for (const Hardware& known : known_hardware()) {
     if (known.name == name_or_path) {
       return known;
     }
+    if (known.name.starts_with(name_or_path + "-")) {
+      only = &known;
+      ++forms;
+    }
     names.push_back(known.name);
   }
   const auto text = files.is_directory(name_or_path) ? std::nullopt : files.read(name_or_path);
+  if (!text && forms == 1) {
+    return *only;
+  }
   if (!text) {
     const std::string nearest = operators::nearest_name(name_or_path, names);
     throw Error(ErrorKind::kUsage,

@@ -1,5 +1,6 @@
 // Machines known from data sheets only, for `cost --hw`: built-in ones by name, others from a file.
 #pragma once
+#include "operators/kernels/gpu/device.hpp"
 #include "profilers/machine.hpp"
 #include "reports/files.hpp"
 
@@ -9,12 +10,20 @@
 
 namespace attnprof::reports {
 
+/// One stated peak: "tensor bf16" in FLOP/s, "DRAM" in B/s.
+struct StatedFigure {
+  std::string what;
+  double per_s = 0;
+  std::string source;
+};
+
 /// A data sheet. All of its ceilings have origin "spec".
 struct Hardware {
   std::string name;
   std::string summary;
   std::string source; ///< where the figures come from
   profilers::Machine machine;
+  std::vector<StatedFigure> figures; ///< of built-in sheets, each with its own source
 };
 
 /// Sorted by name. Dense peaks only; figures with sparsity are no ceiling for dense work.
@@ -25,7 +34,11 @@ const std::vector<Hardware>& known_hardware();
 /// last, DRAM, need their capacity. Throws operators::Error(kUsage) that names `what` and the key.
 Hardware hardware_from_json(std::string_view text, std::string_view what);
 
-/// The built-in machine of this name, else the file of this path. Throws operators::Error(kUsage) that lists the names.
+/// What was measured on a GPU in that format, for `--hw`; "origin" is "device" in place of "spec".
+std::string device_json(const operators::gpu::DeviceFacts& device,
+                        const std::vector<operators::gpu::DeviceCeiling>& ceilings);
+
+/// The built-in machine of this name, or of its first part where only one begins so (h100), else the file of this path. Throws operators::Error(kUsage) that lists the names.
 Hardware find_hardware(Files& files, const std::string& name_or_path);
 
 } // namespace attnprof::reports

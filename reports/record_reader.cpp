@@ -69,6 +69,36 @@ operators::Totals read_totals(const JsonReader& reader) {
   return out;
 }
 
+profilers::GpuCounts read_gpu_counts(const JsonReader& reader) {
+  profilers::GpuCounts out;
+  for (const profilers::GpuQuantity quantity : profilers::kGpuQuantities) {
+    out.values[static_cast<std::size_t>(quantity)] = reader.real(name_of(quantity));
+  }
+  return out;
+}
+
+/// Absent where no device is named: the case ran on the host.
+std::optional<profilers::DeviceReport> read_device(const JsonReader& reader) {
+  profilers::DeviceReport out;
+  out.name = reader.text("device_name");
+  if (out.name.empty()) {
+    return std::nullopt;
+  }
+  out.level = reader.text("device_level");
+  out.level_reason = reader.text("device_level_reason");
+  out.kernel_time_s = reader.real("kernel_time_s");
+  out.launch_gap_s = reader.real("launch_gap_s");
+  out.kernels = reader.integer("device_kernels");
+  out.sm_clock_hz = reader.real("sm_clock_hz");
+  out.memory_clock_hz = reader.real("memory_clock_hz");
+  out.temperature_c = reader.real("temperature_c");
+  out.power_w = reader.real("power_w");
+  out.throttled_samples = reader.integer("throttled_samples");
+  out.throttle_reasons = reader.text("throttle_reasons");
+  out.counts = read_gpu_counts(reader);
+  return out;
+}
+
 LaunchRecord read_launch(const JsonReader& reader) {
   LaunchRecord out;
   out.cost.scope = reader.needed_text("scope");
@@ -90,6 +120,7 @@ LaunchRecord read_launch(const JsonReader& reader) {
   out.simulated.l1_misses = reader.integer("l1_misses");
   out.simulated.llc_misses = reader.integer("llc_misses");
   out.simulated.dram_bytes = reader.integer("dram_bytes");
+  out.counts = read_gpu_counts(reader);
   return out;
 }
 
@@ -276,6 +307,7 @@ Record record_from_json(const Json& json) {
     out.memory_bound_time_share = measured->real("memory_bound_time_share");
     out.attention_time_share = measured->real("attention_time_share");
     read_run(*measured, out);
+    out.device = read_device(*measured);
   }
   if (const auto predicted = reader.object("predicted")) {
     out.roof = read_roof(*predicted);

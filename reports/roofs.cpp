@@ -219,7 +219,7 @@ Roofs roofs_for(const Machine& machine, const Record& record) {
   // What was measured are the ceilings of the host; only stated ones can be those of another device.
   Machine stated = machine;
   const auto is_measured = [](const auto& entry) {
-    return entry.origin != kGivenOrigin && entry.origin != kSpecOrigin;
+    return entry.origin != kGivenOrigin && entry.origin != kSpecOrigin && entry.origin != kDeviceOrigin;
   };
   std::erase_if(stated.compute, is_measured);
   std::erase_if(stated.bandwidth, is_measured);

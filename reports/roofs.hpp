@@ -63,6 +63,8 @@ struct Roofs {
 /// Origins of ceilings that nobody measured: stated by the user, or by a data sheet.
 inline constexpr std::string_view kGivenOrigin = "given";
 inline constexpr std::string_view kSpecOrigin = "spec";
+/// Of ceilings that were measured on a GPU, which hold for cases on it.
+inline constexpr std::string_view kDeviceOrigin = "device";
 
 /// Ceilings for so many threads, which the machine must be able to run at once. Matrix products of bf16 are held
 /// against the faster of the f32 multiply-add unit and the bf16 dot product, since either may run them; vector FLOPs

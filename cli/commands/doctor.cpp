@@ -2,6 +2,7 @@
 #include "cli/context.hpp"
 #include "cli/exit_code.hpp"
 #include "operators/core/error.hpp"
+#include "operators/kernels/gpu/device.hpp"
 #include "profilers/machine_file.hpp"
 #include "profilers/probes.hpp"
 #include "reports/record_json.hpp"
@@ -27,10 +28,27 @@ Probe ceilings(Context& context, const profilers::Environment& here) {
           "the first sweep measures them; `attnprof machine measure` takes more time for it"};
 }
 
+/// The device and how much of it can be seen.
+Probe gpu_probe(const std::string& name, operators::gpu::Device& gpu) {
+  const operators::gpu::DeviceFacts& facts = gpu.facts();
+  const operators::gpu::LevelReport level = gpu.level();
+  const bool whole = level.level == operators::gpu::Level::kCounters;
+  return {name, whole ? ProbeVerdict::kOk : ProbeVerdict::kLimited,
+          fmt::format("runs on {} ({}, compute {}.{}, {} multiprocessors, driver for CUDA {}.{}); measured by {}{}",
+                      facts.name, facts.chip.empty() ? "unknown chip" : facts.chip, facts.compute_major,
+                      facts.compute_minor, facts.multiprocessors, facts.driver_version / 1000,
+                      facts.driver_version % 1000 / 10, operators::gpu::name_of(level.level),
+                      whole ? std::string() : ", no more: " + level.reason),
+          ""};
+}
+
 Probe device(Context& context, const char* name) {
   try {
-    return {fmt::format("device {}", name), ProbeVerdict::kOk,
-            fmt::format("runs on {}", context.seams.make_executor(name)->name()), ""};
+    const auto executor = context.seams.make_executor(name);
+    if (executor->device() != nullptr) {
+      return gpu_probe(fmt::format("device {}", name), *executor->device());
+    }
+    return {fmt::format("device {}", name), ProbeVerdict::kOk, fmt::format("runs on {}", executor->name()), ""};
   } catch (const operators::Error& error) {
     return {fmt::format("device {}", name), ProbeVerdict::kAbsent, error.what(), ""};
   }

@@ -96,7 +96,11 @@ Json counters() {
 Json hardware() {
   Json out = Json::array();
   for (const reports::Hardware& one : reports::known_hardware()) {
-    out.push_back({{"name", one.name}, {"summary", one.summary}, {"source", one.source}});
+    Json figures = Json::array();
+    for (const reports::StatedFigure& figure : one.figures) {
+      figures.push_back({{"what", figure.what}, {"per_s", figure.per_s}, {"source", figure.source}});
+    }
+    out.push_back({{"name", one.name}, {"summary", one.summary}, {"source", one.source}, {"figures", figures}});
   }
   return out;
 }

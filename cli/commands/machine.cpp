@@ -7,6 +7,7 @@
 #include "profilers/machine_file.hpp"
 #include "profilers/machine_json.hpp"
 #include "reports/format.hpp"
+#include "reports/hardware.hpp"
 #include "reports/record_json.hpp"
 
 #include <algorithm>
@@ -147,6 +148,36 @@ void print_machine(const Machine& machine, std::ostream& out) {
   }
 }
 
+/// The ceilings of a GPU, which are a file for --hw and not part of this machine's.
+int measure_device(const std::string& device, const std::optional<std::string>& file, bool as_json, Context& context) {
+  const auto executor = context.seams.make_executor(device);
+  if (executor->device() == nullptr) {
+    throw Error(ErrorKind::kUsage, fmt::format("--device {} is this machine's processor, which is measured without the "
+                                               "flag; give cuda",
+                                               device));
+  }
+  operators::gpu::Device& gpu = *executor->device();
+  const std::vector<operators::gpu::DeviceCeiling> ceilings = gpu.measure_ceilings();
+  const std::string text = reports::device_json(gpu.facts(), ceilings);
+  if (file) {
+    context.seams.files->write(*file, text);
+  }
+  if (as_json) {
+    context.out << text;
+    return kExitOk;
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const operators::gpu::DeviceCeiling& one : ceilings) {
+    const bool memory = one.what.find(' ') == std::string::npos;
+    rows.push_back({one.what, reports::si(one.per_s, memory ? "B/s" : "FLOP/s"), one.source});
+  }
+  context.out << gpu.facts().name << '\n'
+              << reports::text_table({{"ceiling", Align::kLeft}, {"measured"}, {"by", Align::kLeft}}, rows)
+              << (file ? fmt::format("written to {}; hold cases against them with --hw {}\n", *file, *file)
+                       : std::string("-o FILE keeps them for --hw FILE\n"));
+  return kExitOk;
+}
+
 int machine(const Arguments& arguments, Context& context) {
   const std::vector<std::string>& words = arguments.positionals();
   const std::string action = words.empty() ? "show" : words.front();
@@ -163,6 +194,13 @@ int machine(const Arguments& arguments, Context& context) {
   if (file) {
     // A path that cannot be written is worth knowing before ten seconds of measuring.
     static_cast<void>(context.seams.files->open_lines(*file, context.seams.files->read(*file).value_or("").size()));
+  }
+  if (const auto device = arguments.text("--device")) {
+    if (action != "measure") {
+      throw Error(ErrorKind::kUsage,
+                  "--device needs `machine measure`: ceilings of a GPU are not kept, -o FILE writes them");
+    }
+    return measure_device(*device, file, arguments.given("--json"), context);
   }
   const std::optional<Machine> found = action == "measure"
                                            ? std::optional(measure_and_cache(context, arguments.given("--fresh")))
@@ -195,6 +233,7 @@ Command machine_command() {
   out.options = {{"--output", "-o", "FILE", "write them as JSON", OptionGroup::kOutput},
                  {"--json", "", "", "print them as JSON", OptionGroup::kOutput},
                  {"--fresh", "", "", "forget earlier measurements, of which the best is kept", OptionGroup::kOutput},
+                 {"--device", "", "DEVICE", "of a GPU: cuda", OptionGroup::kOutput},
                  hardware_option()};
   out.examples = {"machine measure", "machine show --hw h100-sxm"};
   out.run = machine;

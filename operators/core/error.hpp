@@ -12,6 +12,7 @@ enum class ErrorKind {
   kUnsupported, ///< understood, but no executor of this device can run it
   kMemory,      ///< would not fit in the memory that is there
   kUnavailable, ///< device, library or counter is absent: exit 7
+  kDeviceLost,  ///< an earlier fault took the device away from this process
   kIo,          ///< a path cannot be read or written: exit 2
   kInternal,    ///< a broken invariant: exit 1
 };

@@ -10,6 +10,10 @@
 
 namespace attnprof::operators {
 
+namespace gpu {
+class Device;
+}
+
 /// Who multiplies matrices: by the rule of what is fastest (kernels/cpu/product_rule.cpp), or always one of the two,
 /// for comparisons. oneDNN then still leaves products to the own kernels that it cannot run as they lie in memory.
 enum class Products { kByRule, kOwn, kOneDnn };
@@ -52,6 +56,8 @@ class Executor {
   [[nodiscard]] virtual Count memory_bytes(const Graph& launches, const ExecOptions& options) const = 0;
   /// Throws Error(kUnsupported | kMemory). The graph is copied into the program.
   [[nodiscard]] virtual std::unique_ptr<Program> prepare(const Graph& launches, const ExecOptions& options) const = 0;
+  /// The device that runs the programs; null where the host does.
+  [[nodiscard]] virtual gpu::Device* device() const { return nullptr; }
 };
 
 /// The CPU, dtypes f32 and bf16: own kernels for each instruction set, and oneDNN for the products that it multiplies

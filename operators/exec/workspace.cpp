@@ -17,9 +17,9 @@ constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
 constexpr std::int64_t kLarge = 2 * kPage;
 
 /// First fitting start at or after `from`: large tensors number `index` starts at its own offset within a page.
-std::int64_t aligned_start(std::int64_t from, std::int64_t bytes, std::int64_t index) {
-  const std::int64_t start = round_up(from, kCacheLine);
-  if (bytes < kLarge) {
+std::int64_t aligned_start(std::int64_t from, std::int64_t bytes, std::int64_t index, const Placement& placement) {
+  const std::int64_t start = round_up(from, placement.alignment);
+  if (bytes < kLarge || !placement.staggered) {
     return start;
   }
   const std::int64_t wanted = index * 9 * kCacheLine % kPage; // nine and 64 lines share no divisor: all offsets occur
@@ -32,9 +32,9 @@ struct Placed {
 };
 
 /// Lowest start that overlaps no tensor alive at the same time. `placed` is sorted by begin.
-std::int64_t lowest_gap(const std::vector<Placed>& placed, const Lifetime& life, std::int64_t bytes,
-                        std::int64_t index) {
-  std::int64_t start = aligned_start(0, bytes, index);
+std::int64_t lowest_gap(const std::vector<Placed>& placed, const Lifetime& life, std::int64_t bytes, std::int64_t index,
+                        const Placement& placement) {
+  std::int64_t start = aligned_start(0, bytes, index, placement);
   for (const Placed& other : placed) {
     if (other.life.last < life.first || life.last < other.life.first || other.end <= start) {
       continue;
@@ -42,7 +42,7 @@ std::int64_t lowest_gap(const std::vector<Placed>& placed, const Lifetime& life,
     if (other.begin >= start + bytes) {
       break;
     }
-    start = aligned_start(other.end, bytes, index);
+    start = aligned_start(other.end, bytes, index, placement);
   }
   return start;
 }
@@ -65,7 +65,7 @@ std::optional<std::int64_t> available_bytes() {
 } // namespace
 
 WorkspacePlan plan_workspace(const Graph& launches, std::span<const std::int64_t> tensor_bytes,
-                             std::int64_t scratch_bytes) {
+                             std::int64_t scratch_bytes, const Placement& placement) {
   const std::size_t count = launches.tensors.size();
   WorkspacePlan plan;
   plan.offsets.assign(count, -1);
@@ -79,7 +79,7 @@ WorkspacePlan plan_workspace(const Graph& launches, std::span<const std::int64_t
       temporary.push_back(i);
       continue;
     }
-    plan.offsets[i] = aligned_start(used, tensor_bytes[i], static_cast<std::int64_t>(i));
+    plan.offsets[i] = aligned_start(used, tensor_bytes[i], static_cast<std::int64_t>(i), placement);
     used = (Count(plan.offsets[i]) + tensor_bytes[i]).value();
   }
   // Largest first: the small ones then fill the gaps.
@@ -90,7 +90,7 @@ WorkspacePlan plan_workspace(const Graph& launches, std::span<const std::int64_t
   std::vector<Placed> placed;
   std::int64_t end = base;
   for (const std::size_t i : temporary) {
-    const std::int64_t start = lowest_gap(placed, lives[i], tensor_bytes[i], static_cast<std::int64_t>(i));
+    const std::int64_t start = lowest_gap(placed, lives[i], tensor_bytes[i], static_cast<std::int64_t>(i), placement);
     const Placed entry{start, (Count(start) + tensor_bytes[i]).value(), lives[i]};
     placed.insert(std::upper_bound(placed.begin(), placed.end(), entry,
                                    [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),
@@ -98,7 +98,7 @@ WorkspacePlan plan_workspace(const Graph& launches, std::span<const std::int64_t
     plan.offsets[i] = base + start;
     end = std::max(end, (Count(base) + entry.end).value());
   }
-  plan.scratch_offset = aligned_start(end, scratch_bytes, static_cast<std::int64_t>(count));
+  plan.scratch_offset = aligned_start(end, scratch_bytes, static_cast<std::int64_t>(count), placement);
   plan.bytes = (Count(plan.scratch_offset) + scratch_bytes).value();
   return plan;
 }

@@ -14,11 +14,17 @@ struct WorkspacePlan {
   std::int64_t bytes = 0;
 };
 
+/// Where tensors may begin. Staggered: large ones differ modulo the page, because operands at equal offsets in their
+/// pages compete for the same cache sets of a processor and stall loads behind stores.
+struct Placement {
+  std::int64_t alignment = 64; ///< a cache line
+  bool staggered = true;
+};
+
 /// Places tensors of the given sizes (0: none). Intermediates whose lifetimes do not overlap share memory; all other
-/// roles keep theirs to the end. Every start is a cache line; those of large tensors differ modulo the page, because
-/// operands at equal offsets in their pages compete for the same cache sets and stall loads behind stores.
+/// roles keep theirs to the end.
 WorkspacePlan plan_workspace(const Graph& launches, std::span<const std::int64_t> tensor_bytes,
-                             std::int64_t scratch_bytes);
+                             std::int64_t scratch_bytes, const Placement& placement = {});
 
 /// Zeroed memory, aligned to huge pages and backed by them where the system gives them.
 class Arena {

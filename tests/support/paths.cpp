@@ -14,4 +14,8 @@ std::string binary() {
   return ATTNPROF_BINARY;
 }
 
+std::string replayed_gpu() {
+  return ATTNPROF_REPLAYED_GPU;
+}
+
 } // namespace attnprof::tests

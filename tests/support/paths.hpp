@@ -11,5 +11,7 @@ std::filesystem::path source_dir();
 std::filesystem::path test_files_dir();
 /// The program under test.
 std::string binary();
+/// The plugin that replays a recorded GPU.
+std::string replayed_gpu();
 
 } // namespace attnprof::tests

@@ -204,6 +204,28 @@ TEST_CASE("a bad hardware file is refused with the key") {
   CHECK_THROWS_WITH(read(R"({"name": "x", "source": "y", "bandwidth": [{"level": "L2", "bytes_per_s": 1}]})"),
                     Contains("L2") && Contains("DRAM"));
   tests::FakeFiles files;
-  CHECK_THROWS_WITH(find_hardware(files, "h200"),
-                    Contains("h200") && Contains("h200-sxm") && Contains("a100-sxm-80gb"));
+  CHECK_THROWS_WITH(find_hardware(files, "h20"), Contains("h20") && Contains("h200-sxm") && Contains("a100-sxm-80gb"));
+}
+
+TEST_CASE("data sheets: every figure is positive, has its source, and the machine is made of it") {
+  tests::FakeFiles files;
+  CHECK(find_hardware(files, "h100").name == "h100-sxm");
+  std::string last;
+  for (const Hardware& one : known_hardware()) {
+    INFO(one.name);
+    CHECK(last < one.name);
+    last = one.name;
+    CHECK(one.machine.compute.size() + one.machine.bandwidth.size() == one.figures.size());
+    for (const StatedFigure& figure : one.figures) {
+      CHECK(figure.per_s > 1e11);
+      CHECK(figure.source.size() > 10);
+    }
+    const Roofs roofs = roofs_at(one.machine, "f16", 1);
+    CHECK(roofs.matrix);
+    CHECK(roofs.memory.size() == 1);
+    CHECK(roofs.matrix->per_s > roofs.memory.front().bytes_per_s);
+  }
+  for (const char* name : {"v100", "t4", "a100", "a6000", "l4", "h100", "h200", "b200"}) {
+    CHECK(find_hardware(files, name).figures.size() >= 3);
+  }
 }

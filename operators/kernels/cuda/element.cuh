@@ -1,0 +1,174 @@
+#pragma once
+#include "operators/kernels/cuda/dialect.cuh"
+
+// Elements of any dtype, one or kWide at a time, and the element-wise steps on them.
+namespace attnprof::operators::gpu {
+
+constexpr unsigned kAllLanes = 0xffffffffU;
+
+__device__ __forceinline__ float bf16_value(std::uint16_t bits) {
+  return __uint_as_float(static_cast<std::uint32_t>(bits) << 16U);
+}
+
+__device__ __forceinline__ float load(const Operand& from, std::int64_t at) {
+  if (from.dtype == DType::kF32) {
+    return reinterpret_cast<const float*>(from.address)[at];
+  }
+  const std::uint16_t bits = reinterpret_cast<const std::uint16_t*>(from.address)[at];
+  return from.dtype == DType::kBf16 ? bf16_value(bits) : f16_value(bits);
+}
+
+__device__ __forceinline__ std::uint16_t half_bits(DType dtype, float value) {
+  return dtype == DType::kBf16 ? bf16_bits(value) : f16_bits(value);
+}
+
+__device__ __forceinline__ void store(const Operand& to, std::int64_t at, float value) {
+  if (to.dtype == DType::kF32) {
+    reinterpret_cast<float*>(to.address)[at] = value;
+  } else {
+    reinterpret_cast<std::uint16_t*>(to.address)[at] = half_bits(to.dtype, value);
+  }
+}
+
+/// kWidth neighbours: aligned and `inner` 1, or `inner` 0 for one value in all places.
+template <int kWidth>
+__device__ __forceinline__ void load_wide(float (&out)[kWidth], const Operand& from, std::int64_t at,
+                                          std::int64_t inner) {
+  if constexpr (kWidth == 1) {
+    out[0] = load(from, at);
+  } else if (inner == 0) {
+    const float value = load(from, at);
+    ATTNPROF_UNROLL
+    for (int i = 0; i < kWidth; ++i) {
+      out[i] = value;
+    }
+  } else if (from.dtype == DType::kF32) {
+    const float* values = reinterpret_cast<const float*>(from.address) + at;
+    copy_16_bytes(out, values);
+    copy_16_bytes(out + 4, values + 4);
+  } else {
+    alignas(16) std::uint16_t bits[kWidth];
+    copy_16_bytes(bits, reinterpret_cast<const std::uint16_t*>(from.address) + at);
+    ATTNPROF_UNROLL
+    for (int i = 0; i < kWidth; ++i) {
+      out[i] = from.dtype == DType::kBf16 ? bf16_value(bits[i]) : f16_value(bits[i]);
+    }
+  }
+}
+
+template <int kWidth>
+__device__ __forceinline__ void store_wide(const Operand& to, std::int64_t at, const float (&in)[kWidth]) {
+  if constexpr (kWidth == 1) {
+    store(to, at, in[0]);
+  } else if (to.dtype == DType::kF32) {
+    float* values = reinterpret_cast<float*>(to.address) + at;
+    copy_16_bytes(values, in);
+    copy_16_bytes(values + 4, in + 4);
+  } else {
+    alignas(16) std::uint16_t bits[kWidth];
+    ATTNPROF_UNROLL
+    for (int i = 0; i < kWidth; ++i) {
+      bits[i] = half_bits(to.dtype, in[i]);
+    }
+    copy_16_bytes(reinterpret_cast<std::uint16_t*>(to.address) + at, bits);
+  }
+}
+
+/// Position in a space, from the flat position of a row-major walk.
+struct Index {
+  std::int64_t at[kMaxRank];
+};
+__device__ __forceinline__ Index index_of(const Space& space, std::int64_t flat) {
+  Index out;
+  const bool small = flat < 0xffffffffLL; // 32-bit divisions take a quarter of the time
+  ATTNPROF_UNROLL
+  for (int d = kMaxRank - 1; d >= 0; --d) {
+    out.at[d] = 0;
+    if (d < space.rank) {
+      const std::int64_t size = space.dims[d];
+      std::int64_t rest = 0;
+      if (small && size < 0xffffffffLL) {
+        rest = static_cast<std::uint32_t>(flat) / static_cast<std::uint32_t>(size);
+      } else {
+        rest = flat / size;
+      }
+      out.at[d] = flat - rest * size;
+      flat = rest;
+    }
+  }
+  return out;
+}
+__device__ __forceinline__ std::int64_t place_of(const Operand& operand, const Index& index, int rank) {
+  std::int64_t out = 0;
+  ATTNPROF_UNROLL
+  for (int d = 0; d < kMaxRank; ++d) {
+    if (d < rank) {
+      out += index.at[d] * operand.strides[d];
+    }
+  }
+  return out;
+}
+
+/// Keys [first_key, end_key) that query i attends to, as operators::Mask defines them for a mask that drops anything.
+__device__ __forceinline__ std::int64_t clamped(std::int64_t value, std::int64_t high) {
+  return value < 0 ? 0 : value > high ? high : value;
+}
+__device__ __forceinline__ std::int64_t first_key(std::int64_t window, std::int64_t i, std::int64_t queries,
+                                                  std::int64_t keys) {
+  return window > 0 ? clamped(i + keys - queries + 1 - window, keys) : 0;
+}
+__device__ __forceinline__ std::int64_t end_key(std::int64_t i, std::int64_t queries, std::int64_t keys) {
+  return clamped(i + keys - queries + 1, keys);
+}
+
+__device__ __forceinline__ float sigmoid_of(float x) {
+  return 1.0F / (1.0F + expf(-x));
+}
+
+/// One step on one value. `attended`: whether a mask step keeps it.
+__device__ __forceinline__ float step_value(const StepArgs& step, float x, float operand, bool attended) {
+  switch (step.fn) {
+  case StepFn::kScale: return x * step.value;
+  case StepFn::kAdd: return x + operand;
+  case StepFn::kMul: return x * operand;
+  case StepFn::kRelu: return fmaxf(x, 0.0F);
+  case StepFn::kGelu: return 0.5F * (x * (1.0F + erff(x * 0.70710678118654752440F)));
+  case StepFn::kSilu: return x * sigmoid_of(x);
+  case StepFn::kSigmoid: return sigmoid_of(x);
+  case StepFn::kMaskFill: return attended ? x : -INFINITY;
+  case StepFn::kMaskZero: return attended ? x : 0.0F;
+  case StepFn::kSquare: return x * x;
+  case StepFn::kExp: return expf(x);
+  case StepFn::kEluPlusOne: return expf(fminf(x, 0.0F)) + fmaxf(x, 0.0F);
+  case StepFn::kDivide: return x / operand;
+  case StepFn::kTanh: return tanhf(x);
+  case StepFn::kGeluTanh: return 0.5F * (x * (1.0F + tanhf(0.79788456080286535588F * (x + 0.044715F * (x * x * x)))));
+  }
+  return x;
+}
+
+/// All steps on kWidth neighbours that begin at `index`; the last two positions of it are query and key.
+template <int kWidth>
+__device__ __forceinline__ void apply_steps(float (&x)[kWidth], const StepList& list, const Index& index, int rank) {
+  for (int s = 0; s < list.count; ++s) {
+    const StepArgs& step = list.steps[s];
+    float operand[kWidth] = {};
+    if (step.operand.address != nullptr) {
+      load_wide<kWidth>(operand, step.operand, place_of(step.operand, index, rank),
+                        rank > 0 ? step.operand.strides[rank - 1] : 0);
+    }
+    std::int64_t first = 0;
+    std::int64_t end = 0;
+    if (step.masked) {
+      const std::int64_t query = rank > 1 ? index.at[rank - 2] : 0;
+      first = first_key(step.window, query, list.queries, list.keys) - index.at[rank - 1];
+      end = end_key(query, list.queries, list.keys) - index.at[rank - 1];
+    }
+    ATTNPROF_UNROLL
+    for (int i = 0; i < kWidth; ++i) {
+      x[i] = step_value(step, x[i], operand[i], !step.masked || (i >= first && i < end));
+    }
+  }
+}
+
+} // namespace attnprof::operators::gpu

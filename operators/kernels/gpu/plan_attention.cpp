@@ -1,0 +1,103 @@
+#include "operators/kernels/gpu/joint.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace attnprof::operators::gpu {
+namespace {
+
+/// Rows of a tile: four warps of 16 with tensor cores, and what fits the registers of a block without.
+constexpr std::int64_t kTensorRows = 64;
+constexpr std::int64_t kPlainRows = 16;
+/// A block without an opt-in gets this much.
+constexpr std::int64_t kEasyShared = 48 * 1024;
+/// Keys of a split at least: fewer do not pay for the second launch.
+constexpr std::int64_t kLeastSplitKeys = 128;
+constexpr std::int64_t kMostSplits = 64;
+
+Operand strided(const Binder& binder, const View& view, bool has_group) {
+  View walked = has_group ? view : view.broadcast(2, 1);
+  Operand out = binder.operand(view, walked);
+  out.strides[2] = has_group ? view.strides[2] : 0;
+  return out;
+}
+
+std::int64_t attention_shared_bytes(const AttentionArgs& args) {
+  const std::int64_t columns = std::min<std::int64_t>(args.v_dim, 128);
+  if (args.tensor_cores) {
+    const std::int64_t qk = round_up(args.qk_dim, 16) + 8;
+    const std::int64_t v = (columns <= 32 ? 32 : columns <= 64 ? 64 : 128) + 8;
+    return 2 * ((args.tile_rows + args.tile_keys) * qk + args.tile_keys * v);
+  }
+  const std::int64_t v = columns <= 32 ? 32 : columns <= 64 ? 64 : 128;
+  return 4 * (args.tile_rows * args.qk_dim + args.tile_keys * (args.qk_dim + 1) + args.tile_keys * v +
+              args.tile_rows * (args.tile_keys + 1) + 3 * args.tile_rows);
+}
+
+void choose_tiles(AttentionArgs& args, const Binder& binder, const Attention& op, const DeviceFacts& facts) {
+  const bool halves = binder.dtype(op.q) != DType::kF32;
+  args.tile_rows = kTensorRows;
+  args.tensor_cores = halves && facts.compute_major >= 8 && binder.dtype(op.k) == binder.dtype(op.q) &&
+                      binder.dtype(op.v) == binder.dtype(op.q);
+  for (const std::int64_t keys : {std::int64_t{64}, std::int64_t{32}}) {
+    args.tile_keys = keys;
+    if (args.tensor_cores && attention_shared_bytes(args) <= facts.shared_bytes) {
+      return;
+    }
+  }
+  args.tensor_cores = false;
+  args.tile_rows = kPlainRows;
+  constexpr std::array<std::int64_t, 3> kKeys = {32, 16, 8};
+  for (const std::int64_t limit : {kEasyShared, facts.shared_bytes}) {
+    for (const std::int64_t keys : kKeys) {
+      args.tile_keys = keys;
+      if (attention_shared_bytes(args) <= limit) {
+        return;
+      }
+    }
+  }
+}
+
+/// Decoding has few rows and many keys: the keys are then shared out, so that every multiprocessor reads some.
+void choose_splits(AttentionArgs& args, const DeviceFacts& facts) {
+  const std::int64_t members = args.flat_group ? 1 : args.group;
+  const std::int64_t rows = args.flat_group ? args.group * args.n_q : args.n_q;
+  const std::int64_t blocks = args.batch * args.kv_heads * members * ceil_div(rows, args.tile_rows);
+  const std::int64_t wanted =
+      ceil_div(std::int64_t{2} * std::max(facts.multiprocessors, 1), std::max<std::int64_t>(blocks, 1));
+  const std::int64_t possible = args.n_k / kLeastSplitKeys;
+  args.splits =
+      blocks >= facts.multiprocessors ? 1 : std::clamp<std::int64_t>(std::min(wanted, possible), 1, kMostSplits);
+}
+
+} // namespace
+
+AttentionArgs plan_attention(const Binder& binder, const Attention& op, const DeviceFacts& facts) {
+  AttentionArgs args;
+  args.batch = op.q.dims[0];
+  args.kv_heads = op.q.dims[1];
+  args.group = op.q.dims[2];
+  args.n_q = op.q.dims[3];
+  args.n_k = op.k.dims[2];
+  args.qk_dim = op.q.dims[4];
+  args.v_dim = op.v.dims[3];
+  args.q = strided(binder, op.q, true);
+  args.k = strided(binder, op.k, false);
+  args.v = strided(binder, op.v, false);
+  args.y = strided(binder, op.y, true);
+  if (op.bias) {
+    args.bias = strided(binder, *op.bias, true);
+  }
+  args.scale = static_cast<float>(op.scale);
+  args.masked = op.mask.any();
+  args.window = op.mask.window;
+  args.squared_relu = op.weights == Attention::Weights::kSquaredRelu;
+  choose_tiles(args, binder, op, facts);
+  args.shared_bytes = attention_shared_bytes(args);
+  args.flat_group = args.n_q < args.tile_rows;
+  choose_splits(args, facts);
+  args.partial = reinterpret_cast<float*>(binder.scratch());
+  return args;
+}
+
+} // namespace attnprof::operators::gpu

@@ -1,0 +1,230 @@
+#include "tests/gpu_emulation/block.hpp"
+
+#include <stdexcept>
+#include <string>
+
+#if !defined(__x86_64__)
+#include <ucontext.h>
+#endif
+
+namespace attnprof::tests::emulation {
+namespace {
+
+constexpr unsigned kWarp = 32;
+constexpr std::size_t kStackBytes = std::size_t{256} * 1024; // sanitizers make frames large
+
+#if defined(__x86_64__)
+// ucontext makes a system call for every switch, and a reduction over a warp takes hundreds of switches.
+extern "C" void attnprof_switch_stack(void** save, void* load);
+asm(R"(
+.text
+.type attnprof_switch_stack,@function
+attnprof_switch_stack:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size attnprof_switch_stack,.-attnprof_switch_stack
+)");
+
+class Fiber {
+ public:
+  Fiber() : stack_(new std::byte[kStackBytes]) {}
+  void prepare(void (*entry)()) {
+    auto top = reinterpret_cast<std::uintptr_t>(stack_.get() + kStackBytes) & ~std::uintptr_t{15};
+    auto* words = reinterpret_cast<void**>(top);
+    *--words = nullptr;                        // where entry would return to: it never does
+    *--words = reinterpret_cast<void*>(entry); // popped by ret
+    for (int saved = 0; saved < 6; ++saved) {
+      *--words = nullptr;
+    }
+    pointer_ = words;
+  }
+  void enter(void** scheduler) { attnprof_switch_stack(scheduler, pointer_); }
+  void leave(void* scheduler) { attnprof_switch_stack(&pointer_, scheduler); }
+  using Scheduler = void*;
+
+ private:
+  std::unique_ptr<std::byte[]> stack_;
+  void* pointer_ = nullptr;
+};
+#else
+class Fiber {
+ public:
+  using Scheduler = ucontext_t;
+  Fiber() : stack_(new std::byte[kStackBytes]) {}
+  void prepare(void (*entry)()) {
+    getcontext(&context_);
+    context_.uc_stack.ss_sp = stack_.get();
+    context_.uc_stack.ss_size = kStackBytes;
+    makecontext(&context_, entry, 0);
+  }
+  void enter(ucontext_t* scheduler) { swapcontext(scheduler, &context_); }
+  void leave(ucontext_t& scheduler) { swapcontext(&context_, &scheduler); }
+
+ private:
+  std::unique_ptr<std::byte[]> stack_;
+  ucontext_t context_{};
+};
+#endif
+
+enum class State { kReady, kAtBlock, kAtWarp, kDone };
+
+struct Machine {
+  Thread now;
+  std::vector<Fiber> fibers;
+  std::vector<State> states;
+  std::vector<LaneValues> lanes;
+  std::vector<std::byte> shared;
+  Fiber::Scheduler scheduler{};
+  const std::function<void()>* body = nullptr;
+  bool flat = false;
+};
+
+/// Fibers find their block here; there is one host thread.
+Machine& machine() {
+  static Machine one;
+  return one;
+}
+
+void leave_as(State state) {
+  Machine& m = machine();
+  m.states[m.now.flat] = state;
+  m.fibers[m.now.flat].leave(m.scheduler);
+}
+
+[[noreturn]] void enter_thread() {
+  (*machine().body)();
+  leave_as(State::kDone);
+  std::terminate();
+}
+
+void select(unsigned flat) {
+  Thread& now = machine().now;
+  now.flat = flat;
+  const Dim3 dim = now.block_dim;
+  now.thread = Dim3(flat % dim.x, flat / dim.x % dim.y, flat / (dim.x * dim.y));
+}
+
+void wait_at(State state) {
+  if (machine().flat) {
+    throw std::logic_error("a kernel that was launched as one without barriers reached a barrier");
+  }
+  leave_as(state);
+}
+
+/// Lets those of [begin, end) go on that wait as `state`, if all others of the range ended. True when any did.
+bool release(State state, unsigned begin, unsigned end) {
+  std::vector<State>& states = machine().states;
+  unsigned waiting = 0;
+  unsigned done = 0;
+  for (unsigned i = begin; i < end; ++i) {
+    waiting += states[i] == state ? 1 : 0;
+    done += states[i] == State::kDone ? 1 : 0;
+  }
+  if (waiting == 0 || waiting + done < end - begin) {
+    return false;
+  }
+  // A warp may lose lanes that returned early; a block that waits for threads which ended is undefined on a GPU.
+  if (done > 0) {
+    throw std::runtime_error("divergent barrier: " + std::to_string(waiting) + " threads wait and " +
+                             std::to_string(done) + " have ended");
+  }
+  for (unsigned i = begin; i < end; ++i) {
+    states[i] = State::kReady;
+  }
+  return true;
+}
+
+void run_fibers(unsigned threads) {
+  Machine& m = machine();
+  m.fibers.resize(std::max<std::size_t>(m.fibers.size(), threads));
+  m.states.assign(threads, State::kReady);
+  m.lanes.assign(threads, {});
+  for (unsigned i = 0; i < threads; ++i) {
+    m.fibers[i].prepare(enter_thread);
+  }
+  while (true) {
+    bool moved = false;
+    unsigned done = 0;
+    for (unsigned i = 0; i < threads; ++i) {
+      if (m.states[i] == State::kReady) {
+        select(i);
+        m.fibers[i].enter(&m.scheduler);
+        moved = true;
+      }
+      done += m.states[i] == State::kDone ? 1 : 0;
+    }
+    if (done == threads) {
+      return;
+    }
+    for (unsigned begin = 0; begin < threads; begin += kWarp) {
+      moved |= release(State::kAtWarp, begin, std::min(begin + kWarp, threads));
+    }
+    moved |= release(State::kAtBlock, 0, threads);
+    if (!moved) {
+      throw std::runtime_error("divergent barrier: threads wait for each other at different places");
+    }
+  }
+}
+
+} // namespace
+
+const Thread& current() {
+  return machine().now;
+}
+void wait_for_block() {
+  wait_at(State::kAtBlock);
+}
+void wait_for_warp() {
+  wait_at(State::kAtWarp);
+}
+void show(const LaneValues& values) {
+  machine().lanes[machine().now.flat] = values;
+  wait_for_warp();
+}
+const LaneValues& shown_by(unsigned lane) {
+  return machine().lanes[machine().now.flat / kWarp * kWarp + lane];
+}
+std::byte* shared_memory() {
+  return machine().shared.data();
+}
+
+void run_grid(Dim3 grid, Dim3 block, std::size_t shared_bytes, bool flat, const std::function<void()>& body) {
+  Machine& m = machine();
+  m.body = &body;
+  m.flat = flat;
+  m.now.block_dim = block;
+  m.now.grid_dim = grid;
+  const unsigned threads = block.x * block.y * block.z;
+  // A pattern that is no sensible number of any type: reading what no thread wrote must show.
+  for (unsigned z = 0; z < grid.z; ++z) {
+    for (unsigned y = 0; y < grid.y; ++y) {
+      for (unsigned x = 0; x < grid.x; ++x) {
+        m.now.block = Dim3(x, y, z);
+        m.shared.assign(shared_bytes, std::byte{0xFF});
+        if (!flat) {
+          run_fibers(threads);
+          continue;
+        }
+        for (unsigned i = 0; i < threads; ++i) {
+          select(i);
+          body();
+        }
+      }
+    }
+  }
+}
+
+} // namespace attnprof::tests::emulation
