@@ -87,6 +87,10 @@ std::vector<KernelColumn> counted() {
   };
 }
 
+std::optional<double> over(const std::optional<std::int64_t>& part, std::optional<double> whole) {
+  return part ? ratio(static_cast<double>(*part), whole) : std::nullopt;
+}
+
 KernelColumn modelled_column(std::string name, std::string definition,
                              std::optional<std::int64_t> profilers::LevelTraffic::*member) {
   return column(std::move(name), "B", Type::kInteger, Origin::kModel, std::move(definition), "",
@@ -113,6 +117,13 @@ std::vector<KernelColumn> traffic() {
                       &LevelTraffic::dram_bytes),
       modelled_column("modelled_dram_fill_bytes", "Of modelled_dram_bytes, those read: misses of the last cache.",
                       &LevelTraffic::dram_fill_bytes),
+      column("modelled_bytes_ratio", "1", Type::kReal, Origin::kDerived,
+             "Bytes that cross the border of memory by the cache model over those that the launch moves; below 1 where "
+             "caches hold operands.",
+             "modelled_dram_bytes / bytes",
+             [](const Record& r, std::size_t i) {
+               return cell(over(r.launches[i].traffic.dram_bytes, real(bytes_of(r.launches[i].cost))));
+             }),
       column("waste_factor", "1", Type::kReal, Origin::kDerived,
              "Executed over useful multiply-adds: above 1 for masked pairs and padding.", "macs / useful_macs",
              from_cost([](const LaunchCost& c) { return waste_of(c.work); })),
@@ -124,6 +135,13 @@ std::vector<KernelColumn> traffic() {
                        &SimulatedCounts::llc_misses),
       simulated_column("dram_bytes", "B", "Line fills of the simulated last cache level; without write-backs.",
                        "llc_misses * bytes of a line", &SimulatedCounts::dram_bytes),
+      column("simulated_bytes_ratio", "1", Type::kReal, Origin::kDerived,
+             "Line fills of the simulation over those of the cache model.", "dram_bytes / modelled_dram_fill_bytes",
+             [](const Record& r, std::size_t i) {
+               const auto& fills = r.launches[i].traffic.dram_fill_bytes;
+               return cell(over(r.launches[i].simulated.dram_bytes,
+                                fills ? std::optional(static_cast<double>(*fills)) : std::nullopt));
+             }),
   };
 }
 

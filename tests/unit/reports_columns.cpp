@@ -70,6 +70,25 @@ TEST_CASE("columns: the ladder leads from compulsory bytes over launches and the
   CHECK(ladder_line(record).find("to L3") == std::string::npos);
 }
 
+TEST_CASE("columns: a launch has its rungs of the ladder and their ratios") {
+  profilers::Record record = tests::measured_record(); // the first launch moves 100 kB
+  const auto of_first = [&](std::string_view name) {
+    for (const KernelColumn& column : kernel_columns()) {
+      if (column.spec.name == name) {
+        return column.get(record, 0);
+      }
+    }
+    FAIL("no such column");
+    return Cell();
+  };
+  CHECK(std::holds_alternative<std::monostate>(of_first("modelled_bytes_ratio")));
+  record.launches[0].traffic = {90'000, 80'000, 50'000, 40'000};
+  CHECK(std::get<double>(of_first("modelled_bytes_ratio")) == Catch::Approx(0.5));
+  CHECK(std::holds_alternative<std::monostate>(of_first("simulated_bytes_ratio")));
+  record.launches[0].simulated.dram_bytes = 48'000;
+  CHECK(std::get<double>(of_first("simulated_bytes_ratio")) == Catch::Approx(1.2));
+}
+
 TEST_CASE("columns: masked and padded work is a factor over useful work") {
   profilers::Record record = tests::counted_record();
   CHECK(number(record, "waste_factor") == Catch::Approx(1));
