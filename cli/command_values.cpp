@@ -31,7 +31,9 @@ std::vector<std::string> listed(const std::string& help) {
   std::vector<std::string> out;
   for (std::string word; std::getline(words, word, '|');) {
     std::erase_if(word, [](char c) { return c == '[' || c == ']' || c == '(' || c == ')' || c == ','; });
-    out.push_back(word);
+    if (!word.empty()) {
+      out.push_back(word);
+    }
   }
   return out;
 }

@@ -94,7 +94,8 @@ std::string zsh_text(std::string_view text) {
 }
 
 std::string zsh_action(const ValueChoices& choices) {
-  return choices.is_path ? "_files" : fmt::format("({})", joined_words(choices.names));
+  // A blank completes nothing.
+  return choices.is_path ? "_files" : choices.names.empty() ? " " : fmt::format("({})", joined_words(choices.names));
 }
 
 std::string zsh_script(const std::vector<Command>& all) {

@@ -211,7 +211,7 @@ TEST_CASE("compare: --equal sizes the other side, --plant slows it down") {
   CHECK(equal.exit_code == 0);
   CHECK(has(equal.out, "for equal flops"));
   CHECK(has(equal.out, "mismatch"));
-  const RunResult planted = place.run("compare --variant mha --seq-len 36 --dim 16 --heads 2 --plan fused --plant 100% "
+  const RunResult planted = place.run("compare --variant mha --seq-len 36 --dim 16 --heads 2 --plan fused --plant 400% "
                                       "--fail-on regress" +
                                       quick);
   INFO(planted.out << planted.err);

@@ -112,7 +112,7 @@ TEST_CASE("tutorial: every command works as it stands") {
     CHECK(has(page, "\"history\":[{\"id\":"));
     CHECK(has(page, "\"verdict\":\"TOO FEW\""));
   }
-  for (const char* text : {"for equal flops", "efficiency", "SLOWER", "MISSING", "\n5\n"}) {
+  for (const char* text : {"for equal flops", "efficiency", "verdict", "MISSING", "\n5\n"}) {
     INFO(text);
     CHECK(has(result.out, text));
   }

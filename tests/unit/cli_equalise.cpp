@@ -65,7 +65,7 @@ TEST_CASE("equalise: sub-layers, FLOPs and parameters of real layouts") {
   const double flops = *cli::flops_of(sandwich);
   const auto width = cli::equalise(config_of(kStandard), "dim", flops, cli::flops_of);
   REQUIRE(width);
-  CHECK(std::abs(width->mismatch()) < 0.05);
+  CHECK(std::abs(width->mismatch()) < 0.1);
   CHECK(*cli::flops_of(width->config) == width->achieved);
   // No other width comes nearer.
   for (const std::int64_t step : {-4, 4}) {
@@ -74,7 +74,7 @@ TEST_CASE("equalise: sub-layers, FLOPs and parameters of real layouts") {
   }
   const auto params = cli::equalise(config_of(kStandard), "dim", *cli::params_of(sandwich), cli::params_of);
   REQUIRE(params);
-  CHECK(std::abs(params->mismatch()) < 0.05);
+  CHECK(std::abs(params->mismatch()) < 0.1);
 }
 
 TEST_CASE("equalise: a measured quantity is approached in few steps") {
