@@ -143,8 +143,8 @@ std::string_view name_of(CounterUse use) {
 namespace {
 
 CounterUse counter_use(const std::string& text) {
-  for (const CounterUse use : {CounterUse::kAuto, CounterUse::kOff, CounterUse::kRequired, CounterUse::kValgrind,
-                               CounterUse::kHere}) {
+  for (const CounterUse use :
+       {CounterUse::kAuto, CounterUse::kOff, CounterUse::kRequired, CounterUse::kValgrind, CounterUse::kHere}) {
     if (name_of(use) == text) {
       return use;
     }
