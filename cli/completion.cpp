@@ -24,7 +24,7 @@ std::vector<std::string> names_of(const std::vector<Command>& all) {
 }
 
 /// A word inside single quotes of a POSIX shell.
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
     out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -49,18 +49,18 @@ std::string bash_script(const std::vector<Command>& all) {
       }
     }
     names.emplace_back("--help");
-    flags += fmt::format("    {}) flags={} ;;\n", command.name, quoted(joined_words(names)));
+    flags += fmt::format("    {}) flags={} ;;\n", command.name, shell_quoted(joined_words(names)));
     const ValueChoices choices = positional_choices(command);
     if (!choices.names.empty()) {
       arguments += fmt::format("    {}) COMPREPLY=($(compgen -W {} -- \"$word\")); return ;;\n", command.name,
-                               quoted(joined_words(choices.names)));
+                               shell_quoted(joined_words(choices.names)));
     }
   }
   std::string cases;
   for (const auto& [name, choices] : values) {
-    const std::string reply = choices.is_path
-                                  ? std::string("$(compgen -f -- \"$word\")")
-                                  : fmt::format("$(compgen -W {} -- \"$word\")", quoted(joined_words(choices.names)));
+    const std::string reply =
+        choices.is_path ? std::string("$(compgen -f -- \"$word\")")
+                        : fmt::format("$(compgen -W {} -- \"$word\")", shell_quoted(joined_words(choices.names)));
     cases += fmt::format("    {}) COMPREPLY=({}); return ;;\n", name, reply);
   }
   return fmt::format("# bash completion of attnprof; made by `attnprof completion bash`\n"
@@ -81,7 +81,7 @@ std::string bash_script(const std::vector<Command>& all) {
                      "  COMPREPLY=($(compgen -f -- \"$word\"))\n"
                      "}}\n"
                      "complete -o filenames -F _attnprof attnprof\n",
-                     quoted(joined_words(names_of(all)) + " help --help --version"), cases, flags, arguments);
+                     shell_quoted(joined_words(names_of(all)) + " help --help --version"), cases, flags, arguments);
 }
 
 /// Text between brackets or colons of an _arguments specification.
@@ -102,21 +102,22 @@ std::string zsh_script(const std::vector<Command>& all) {
   std::string names;
   std::string cases;
   for (const Command& command : all) {
-    names += fmt::format("    {}\n", quoted(fmt::format("{}:{}", command.name, zsh_text(command.summary))));
+    names += fmt::format("    {}\n", shell_quoted(fmt::format("{}:{}", command.name, zsh_text(command.summary))));
     cases += fmt::format("    {})\n      _arguments", command.name);
     for (const OptionSpec& option : command.options) {
       const std::string repeats = option.repeats ? "*" : "";
       const std::string value =
           option.value.empty() ? "" : fmt::format(":{}:{}", zsh_text(option.value), zsh_action(choices_of(option)));
-      cases += " \\\n        " + quoted(fmt::format("{}{}[{}]{}", repeats, option.name, zsh_text(option.help), value));
+      cases +=
+          " \\\n        " + shell_quoted(fmt::format("{}{}[{}]{}", repeats, option.name, zsh_text(option.help), value));
       if (!option.short_name.empty()) {
         cases += " \\\n        " +
-                 quoted(fmt::format("{}{}[{}]{}", repeats, option.short_name, zsh_text(option.help), value));
+                 shell_quoted(fmt::format("{}{}[{}]{}", repeats, option.short_name, zsh_text(option.help), value));
       }
     }
     if (!command.positional.empty()) {
-      cases += " \\\n        " +
-               quoted(fmt::format("*:{}:{}", zsh_text(command.positional), zsh_action(positional_choices(command))));
+      cases += " \\\n        " + shell_quoted(fmt::format("*:{}:{}", zsh_text(command.positional),
+                                                          zsh_action(positional_choices(command))));
     }
     cases += " \\\n        '--help[flags of this command]'\n      ;;\n";
   }
