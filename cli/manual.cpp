@@ -21,17 +21,6 @@ std::string roff(std::string_view text) {
   return out;
 }
 
-std::string_view title_of(OptionGroup group) {
-  switch (group) {
-  case OptionGroup::kWorkload: return "Workload";
-  case OptionGroup::kSelection: return "Selecting and surviving";
-  case OptionGroup::kMeasuring: return "Measuring";
-  case OptionGroup::kOutput: return "Output";
-  case OptionGroup::kGate: return "Gates";
-  }
-  return {};
-}
-
 std::string option_entry(const OptionSpec& option) {
   std::string flags = option.short_name.empty() ? "" : fmt::format("\\fB{}\\fR, ", roff(option.short_name));
   flags += fmt::format("\\fB{}\\fR", roff(option.name));
