@@ -10,7 +10,8 @@
 namespace attnprof::cli {
 namespace {
 
-/// A batch whose size does not fit 64 bits fits no memory either.
+/// A larger batch whose size does not fit 64 bits fits no memory either; where one sequence has no size, there is no
+/// answer.
 std::int64_t bytes_at(operators::Config config, std::int64_t batch) {
   config.set("batch", batch);
   try {
@@ -18,7 +19,7 @@ std::int64_t bytes_at(operators::Config config, std::int64_t batch) {
     const operators::Totals totals = operators::cost_of(launches).totals;
     return (totals.weight_bytes + totals.kv_cache_bytes + totals.peak_activation_bytes).value();
   } catch (const operators::Error& error) {
-    if (error.kind() == operators::ErrorKind::kOverflow) {
+    if (error.kind() == operators::ErrorKind::kOverflow && batch > 1) {
       return std::numeric_limits<std::int64_t>::max();
     }
     throw;

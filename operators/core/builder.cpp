@@ -20,11 +20,9 @@ Steps bias_step(const View& bias, const View& y) {
 
 } // namespace
 
-std::vector<float> constant_values(std::string_view what, Count elements, std::int64_t most) {
+std::optional<std::vector<float>> constant_values(Count elements, std::int64_t most) {
   if (elements.value() > most) {
-    throw Error(ErrorKind::kOverflow, fmt::format("{} has {} elements, more than the {} that a table may have: use "
-                                                  "smaller sizes",
-                                                  what, elements.value(), most));
+    return std::nullopt;
   }
   std::vector<float> out;
   out.reserve(static_cast<std::size_t>(elements.value()));
@@ -180,6 +178,10 @@ View GraphBuilder::depthwise_conv2d(const std::string& leaf, const View& x, cons
 }
 
 View GraphBuilder::constant(const std::string& name, const Extents& dims, std::vector<float> values) {
+  return constant(name, dims, [&] { return Values(std::move(values)); });
+}
+
+View GraphBuilder::constant(const std::string& name, const Extents& dims, const std::function<Values()>& make) {
   if (const TensorId found = graph_.find(name); found >= 0) {
     return dense_view(found, graph_.tensor(found).dims);
   }
@@ -187,7 +189,9 @@ View GraphBuilder::constant(const std::string& name, const Extents& dims, std::v
   Tensor& tensor = graph_.tensors.back();
   tensor.dtype = DType::kF32;
   tensor.fill = Fill::kValues;
-  tensor.values = std::make_shared<const std::vector<float>>(std::move(values));
+  if (Values values = make()) {
+    tensor.values = std::make_shared<const std::vector<float>>(std::move(*values));
+  }
   return view;
 }
 
@@ -243,10 +247,15 @@ View GraphBuilder::pad_rows(const std::string& leaf, const View& x, std::int64_t
   if (real == rows) {
     return x;
   }
-  std::vector<float> index = constant_values("the padded sequence", rows, kMaxIndexedRows);
-  index.resize(static_cast<std::size_t>(rows), -1.0F);
-  std::iota(index.begin(), index.begin() + static_cast<std::ptrdiff_t>(real), 0.0F);
-  return gather(leaf, x, constant(fmt::format("pad_{}_to_{}", real, rows), {rows}, std::move(index)));
+  const auto index = [&] {
+    Values out = constant_values(rows, kMaxIndexedRows);
+    if (out) {
+      out->resize(static_cast<std::size_t>(rows), -1.0F);
+      std::iota(out->begin(), out->begin() + static_cast<std::ptrdiff_t>(real), 0.0F);
+    }
+    return out;
+  };
+  return gather(leaf, x, constant(fmt::format("pad_{}_to_{}", real, rows), {rows}, index));
 }
 
 View GraphBuilder::layout_copy(const std::string& leaf, const View& x) {

@@ -1,6 +1,9 @@
 #pragma once
 #include "operators/core/graph.hpp"
 
+#include <functional>
+#include <optional>
+
 namespace attnprof::operators {
 
 /// Passes over longer lists would take minutes; the deepest published networks stay below a tenth of this.
@@ -10,9 +13,9 @@ inline constexpr std::size_t kMaxOps = 50'000;
 inline constexpr std::int64_t kMaxConstantElements = std::int64_t{1} << 26U;
 /// A float holds whole numbers exactly up to 2^24, so that longer lists of rows would name wrong ones.
 inline constexpr std::int64_t kMaxIndexedRows = std::int64_t{1} << 24U;
-/// An empty vector with room for so many values of a constant. Throws Error(kOverflow) with `what` and the count beyond
-/// `most`, before any memory is taken.
-std::vector<float> constant_values(std::string_view what, Count elements, std::int64_t most = kMaxConstantElements);
+/// An empty vector with room for so many values of a constant; none where they are more than `most`, before any memory
+/// is taken. A graph whose constants have no values can be counted, but not run.
+std::optional<std::vector<float>> constant_values(Count elements, std::int64_t most = kMaxConstantElements);
 
 /// Adds tensors and ops to a graph. Every op-adding function takes the leaf of its scope and returns the view of its
 /// result. Shapes are checked here; a mismatch is Error(kInternal), a fault of the variant and not of the user.
@@ -41,7 +44,10 @@ class GraphBuilder {
   void set_active_elements(const View& weight, std::int64_t elements);
   View cache(const std::string& name, const Extents& dims, std::int64_t past_len);
   View rope_table(std::int64_t tokens, std::int64_t head_dim, std::int64_t first_position);
-  /// A constant with given values, f32; `name` must be unique or name the same values.
+  /// A constant with given values, f32; `name` must be unique or name the same values. `make` is called for a new name
+  /// alone; it gives none where they are too many to keep.
+  using Values = std::optional<std::vector<float>>;
+  View constant(const std::string& name, const Extents& dims, const std::function<Values()>& make);
   View constant(const std::string& name, const Extents& dims, std::vector<float> values);
   View temporary(const Extents& dims) { return add_tensor("", dims, TensorRole::kIntermediate); }
   void mark_output(const View& view, const std::string& name);

@@ -131,7 +131,12 @@ KeyRange touched_keys(const Attention& op) {
   return all.value_or(KeyRange{});
 }
 
+/// A list that is too long to be kept names every row that it can: such are all but those of token ids, and far more
+/// ids than a vocabulary has name all of it too.
 std::int64_t named_rows(const Gather& op) {
+  if (!op.indices) {
+    return std::min(op.x.dims.back(1), op.index.dims[0]);
+  }
   std::vector<bool> named(static_cast<std::size_t>(op.x.dims.back(1)), false);
   for (const float index : *op.indices) {
     if (index >= 0.0F) {

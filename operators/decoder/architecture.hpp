@@ -24,6 +24,7 @@ struct Experts {
   std::int64_t shared_width = 0; ///< of the experts that every token goes through; 0: none
   std::int64_t first_block = 0;  ///< blocks before it have an ordinary network
   bool selection_bias = false;   ///< one more parameter per expert, added for the selection only (DeepSeek-V3)
+  bool shared_gate = false;      ///< a sigmoid of one more product weighs the shared experts (Qwen2-MoE)
   friend bool operator==(const Experts&, const Experts&) = default;
 };
 

@@ -20,41 +20,42 @@ View decoder_ffn(GraphBuilder& builder, const Decoder& model, std::int64_t width
 
 namespace {
 
-/// Who goes where when slot s = token * per_token + k goes to expert s mod count: the first experts in use, each with
-/// the same number of rows, the last rows of some being padding.
+/// Slot s = token * per_token + k goes to expert s mod count: the first experts are in use, each with the same number
+/// of rows, the last rows of some being padding.
 struct Routing {
   std::int64_t tokens, slots, used, rows; ///< rows of one expert
-  std::vector<float> token_of_row, slot_of_row, row_of_slot, score_of_slot;
+
+  [[nodiscard]] std::int64_t all_rows() const { return used * rows; }
+  [[nodiscard]] std::int64_t row_of(std::int64_t slot) const { return slot % used * rows + slot / used; }
+  /// -1: padding.
+  [[nodiscard]] std::int64_t slot_of(std::int64_t row) const {
+    const std::int64_t slot = row % rows * used + row / rows;
+    return slot < slots ? slot : -1;
+  }
 };
 
 Routing even_routing(const Experts& experts, std::int64_t tokens) {
-  Routing out;
+  Routing out{};
   out.tokens = tokens;
   out.slots = tokens * experts.per_token;
   out.used = std::min(experts.count, out.slots);
   out.rows = ceil_div(out.slots, out.used);
-  out.row_of_slot = constant_values("the routing to experts", Count(out.slots) * 2, kMaxIndexedRows);
-  out.score_of_slot = constant_values("the router's scores", Count(tokens) * experts.count, kMaxIndexedRows);
-  const auto rows = static_cast<std::size_t>(out.used * out.rows);
-  out.token_of_row.assign(rows, -1.0F);
-  out.slot_of_row.assign(rows, -1.0F);
-  for (std::int64_t slot = 0; slot < out.slots; ++slot) {
-    const std::int64_t expert = slot % out.used;
-    const std::int64_t row = expert * out.rows + slot / out.used;
-    const std::int64_t token = slot / experts.per_token;
-    out.token_of_row[static_cast<std::size_t>(row)] = static_cast<float>(token);
-    out.slot_of_row[static_cast<std::size_t>(row)] = static_cast<float>(slot);
-    out.row_of_slot.push_back(static_cast<float>(row));
-    out.score_of_slot.push_back(static_cast<float>(token * experts.count + expert));
-  }
   return out;
 }
 
-View rows_by(GraphBuilder& builder, const std::string& name, const View& x, const Experts& experts,
-             const std::vector<float>& index) {
-  const auto count = static_cast<std::int64_t>(index.size());
+/// Rows of x by a list of so many; `row_of` gives the row of x for each.
+template <class RowOf>
+View rows_by(GraphBuilder& builder, const std::string& name, const View& x, const Experts& experts, std::int64_t count,
+             RowOf row_of) {
   const std::string key = fmt::format("{}_{}_of_{}_{}", name, experts.per_token, experts.count, count);
-  return builder.gather(name, x, builder.constant(key, {count}, index));
+  const auto values = [&] {
+    GraphBuilder::Values out = constant_values(std::max(count, x.dims[0]), kMaxIndexedRows);
+    for (std::int64_t i = 0; out && i < count; ++i) {
+      out->push_back(static_cast<float>(row_of(i)));
+    }
+    return out;
+  };
+  return builder.gather(name, x, builder.constant(key, {count}, values));
 }
 
 /// Weights of the experts in use, [used, in, out], of a table of all.
@@ -85,34 +86,48 @@ View expert_ffns(GraphBuilder& builder, const Decoder& model, const Experts& exp
   return builder.matmul("down_proj", y, weights("experts.down", experts.width, dim), real);
 }
 
+/// One value a row, [rows, 1], as [rows, columns].
+View across(View column, std::int64_t columns) {
+  column.dims[1] = columns;
+  column.strides[1] = 0;
+  return column;
+}
+
 } // namespace
 
 View decoder_experts(GraphBuilder& builder, const Decoder& model, const View& x) {
   const Experts& experts = *model.experts;
   const std::int64_t dim = x.dims.back();
   const Routing routing = even_routing(experts, x.dims[0]);
+  const std::int64_t k = experts.per_token;
   View logits = dense(builder, "router", x, experts.count, false);
   if (experts.selection_bias) {
     const View bias = builder.weight("router.selection_bias", {experts.count});
     logits = builder.add("router_bias", logits, bias.broadcast(0, x.dims[0]));
   }
   // The weights of a token's experts: softmax over their scores alone.
-  const View scores = rows_by(builder, "router_select", logits.merge(0).split(0, logits.elements().value(), 1), experts,
-                              routing.score_of_slot);
+  const View scores =
+      rows_by(builder, "router_select", logits.merge(0).split(0, logits.elements().value(), 1), experts, routing.slots,
+              [&](std::int64_t slot) { return slot / k * experts.count + slot % routing.used; });
   const View shares = builder.softmax("router_softmax", scores.split(0, routing.tokens, experts.per_token).merge(1));
-  const View share_rows =
-      rows_by(builder, "share_rows", shares.merge(0).split(0, routing.slots, 1), experts, routing.slot_of_row);
-  const View rows = rows_by(builder, "dispatch", x, experts, routing.token_of_row);
+  const View share_rows = rows_by(builder, "share_rows", shares.merge(0).split(0, routing.slots, 1), experts,
+                                  routing.all_rows(), [&](std::int64_t row) { return routing.slot_of(row); });
+  const View rows = rows_by(builder, "dispatch", x, experts, routing.all_rows(), [&](std::int64_t row) {
+    const std::int64_t slot = routing.slot_of(row);
+    return slot < 0 ? slot : slot / k;
+  });
   View y = expert_ffns(builder, model, experts, routing, rows.split(0, routing.used, routing.rows)).as_matrix();
-  View share = share_rows;
-  share.dims[1] = dim;
-  share.strides[1] = 0;
-  y = builder.mul("weigh", y, share);
-  y = rows_by(builder, "combine", y, experts, routing.row_of_slot);
+  y = builder.mul("weigh", y, across(share_rows, dim));
+  y = rows_by(builder, "combine", y, experts, routing.slots, [&](std::int64_t slot) { return routing.row_of(slot); });
   y = builder.reduce("combine_sum", y.split(0, routing.tokens, experts.per_token), Reduce::Kind::kSum);
   if (experts.shared_width > 0) {
     const Part part(builder, "shared");
-    y = builder.add("shared_sum", y, decoder_ffn(builder, model, experts.shared_width, x));
+    View shared = decoder_ffn(builder, model, experts.shared_width, x);
+    if (experts.shared_gate) {
+      const View weight = builder.activation("weight_sigmoid", dense(builder, "weight", x, 1, false), StepFn::kSigmoid);
+      shared = builder.mul("weigh", shared, across(weight, dim));
+    }
+    y = builder.add("shared_sum", y, shared);
   }
   return y;
 }

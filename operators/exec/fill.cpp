@@ -1,7 +1,10 @@
 #include "operators/exec/fill.hpp"
 
+#include "operators/core/error.hpp"
+
 #include <bit>
 #include <cmath>
+#include <fmt/format.h>
 
 namespace attnprof::operators {
 namespace {
@@ -55,6 +58,12 @@ std::vector<float> fill_values(const Tensor& tensor, std::uint64_t seed) {
     return rope_table(tensor);
   }
   if (tensor.fill == Fill::kValues) {
+    if (!tensor.values) {
+      throw Error(ErrorKind::kInvalid, fmt::format("the table '{}' of {} values is too long to be kept or to name its "
+                                                   "rows exactly: such a case can be counted, but not run; use smaller "
+                                                   "sizes",
+                                                   tensor.name, tensor.elements().value()));
+    }
     return *tensor.values;
   }
   std::uint64_t state = seed * 0x2545f4914f6cdd1dULL ^ hash_of(tensor.name);

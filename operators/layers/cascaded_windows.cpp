@@ -13,15 +13,16 @@ namespace {
 /// entry for each pair of offsets.
 View offset_bias(GraphBuilder& builder, std::int64_t side, std::int64_t heads) {
   const std::int64_t tokens = side * side;
-  std::vector<float> index = constant_values("the pairs of a window", Count(tokens) * tokens, kMaxIndexedRows);
-  for (std::int64_t a = 0; a < tokens; ++a) {
+  GraphBuilder::Values index = constant_values(Count(tokens) * tokens, kMaxIndexedRows);
+  for (std::int64_t a = 0; index && a < tokens; ++a) {
     for (std::int64_t b = 0; b < tokens; ++b) {
-      index.push_back(static_cast<float>(std::abs(a / side - b / side) * side + std::abs(a % side - b % side)));
+      index->push_back(static_cast<float>(std::abs(a / side - b / side) * side + std::abs(a % side - b % side)));
     }
   }
   const View table = builder.weight("bias_table", {tokens, heads});
   const View rows = builder.gather(
-      "bias_rows", table, builder.constant(fmt::format("offsets_{}", side), {tokens * tokens}, std::move(index)));
+      "bias_rows", table,
+      builder.constant(fmt::format("offsets_{}", side), {tokens * tokens}, [&] { return std::move(index); }));
   return rows.split(0, tokens, tokens).transpose(1, 2).transpose(0, 1);
 }
 

@@ -125,8 +125,36 @@ View build_attention_core(GraphBuilder& builder, const View& q, const View& k, c
 
 namespace {
 
-/// Appends k [batch, kv_heads, tokens, width] to a cache and returns the whole cache.
-View append(GraphBuilder& builder, const std::string& name, const View& x, std::int64_t past_len) {
+/// Puts new keys into a full ring of `kept`, in place of the oldest, and returns all that the new queries may see.
+View append_to_ring(GraphBuilder& builder, const std::string& name, const View& x, std::int64_t past_len,
+                    std::int64_t kept) {
+  const std::string leaf = name.substr(0, 1);
+  const std::int64_t tokens = x.dims[2];
+  const View cache = builder.cache(name, {x.dims[0], x.dims[1], kept, x.dims[3]}, past_len);
+  View all = x;
+  if (past_len > 0) {
+    all = builder.temporary({x.dims[0], x.dims[1], past_len + tokens, x.dims[3]});
+    builder.copy_into(leaf + "_past_concat", cache.slice(2, 0, past_len), all.slice(2, 0, past_len));
+    builder.copy_into(leaf + "_new_concat", x, all.slice(2, past_len, tokens));
+  }
+  if (tokens >= kept) {
+    builder.copy_into(leaf + "_append", x.slice(2, tokens - kept, kept), cache);
+    return all;
+  }
+  const std::int64_t free = kept - past_len;
+  builder.copy_into(leaf + "_append", x.slice(2, 0, free), cache.slice(2, past_len, free));
+  builder.copy_into(leaf + "_roll", x.slice(2, free, tokens - free), cache.slice(2, 0, tokens - free));
+  return all;
+}
+
+/// Appends k [batch, kv_heads, tokens, width] to a cache and returns the whole cache, or what was in it and is new.
+View append(GraphBuilder& builder, const std::string& name, const View& x, const MultiHead& s) {
+  const std::int64_t window = s.mask.window;
+  // No more than window - 1 past tokens can be seen.
+  const std::int64_t past_len = window > 0 ? std::min(*s.past_len, window - 1) : *s.past_len;
+  if (window > 0 && past_len + x.dims[2] > window) {
+    return append_to_ring(builder, name, x, past_len, window);
+  }
   const View cache = builder.cache(name, {x.dims[0], x.dims[1], past_len + x.dims[2], x.dims[3]}, past_len);
   builder.copy_into(name.substr(0, 1) + "_append", x, cache.slice(2, past_len, x.dims[2]));
   return cache;
@@ -199,13 +227,14 @@ View alibi_bias(GraphBuilder& builder, const MultiHead& s, std::int64_t keys) {
   for (std::int64_t i = 1; i <= s.heads - power; ++i) {
     slopes.push_back(std::exp2(-4.0 * static_cast<double>(2 * i - 1) / static_cast<double>(power)));
   }
-  std::vector<float> values = constant_values("the linear position bias", Count(s.heads) * keys);
+  GraphBuilder::Values values = constant_values(Count(s.heads) * keys);
   for (const double slope : slopes) {
-    for (std::int64_t key = 0; key < keys; ++key) {
-      values.push_back(static_cast<float>(slope * static_cast<double>(key)));
+    for (std::int64_t key = 0; values && key < keys; ++key) {
+      values->push_back(static_cast<float>(slope * static_cast<double>(key)));
     }
   }
-  return builder.constant(fmt::format("alibi_{}_{}", s.heads, keys), {s.heads, keys}, std::move(values));
+  return builder.constant(fmt::format("alibi_{}_{}", s.heads, keys), {s.heads, keys},
+                          [&] { return std::move(values); });
 }
 
 /// Query heads beside their shared key head: [batch, kv_heads, group, tokens, width]; plain heads stay as they are.
@@ -237,10 +266,8 @@ View build_multi_head(GraphBuilder& builder, const MultiHead& s, const View& x) 
     h.k = rotated(builder, "k", h.k, s);
   }
   if (s.past_len) {
-    // A sliding window's cache rolls: no more than window - 1 past tokens can be seen.
-    const std::int64_t kept = s.mask.window > 0 ? std::min(*s.past_len, s.mask.window - 1) : *s.past_len;
-    h.k = append(builder, "k_cache", h.k, kept);
-    h.v = append(builder, "v_cache", h.v, kept);
+    h.k = append(builder, "k_cache", h.k, s);
+    h.v = append(builder, "v_cache", h.v, s);
   }
   ScoreSteps steps{s.scale > 0.0 ? s.scale : 1.0 / std::sqrt(static_cast<double>(s.qk_dim)), s.score_cap, {}, s.mask};
   if (s.alibi) {

@@ -3,10 +3,10 @@
 #include "operators/layers/depthwise.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <limits>
-#include <map>
 
 namespace attnprof::operators {
 
@@ -31,29 +31,32 @@ Windows windows_of(const Config& config) {
 
 namespace {
 
+/// Whether a position of the padded map that is not rolled is no padding.
+bool is_real(std::int64_t row, std::int64_t column, const Windows& w) {
+  return row < w.height && column < w.width;
+}
+
 /// For each position of the padded, rolled map the row of x that it shows, -1 for padding.
-std::vector<float> rolled_index(const Windows& w) {
-  std::vector<float> index =
-      constant_values("the padded grid", Count(w.padded_height()) * w.padded_width(), kMaxIndexedRows);
-  for (std::int64_t i = 0; i < w.padded_height(); ++i) {
+GraphBuilder::Values rolled_index(const Windows& w) {
+  GraphBuilder::Values index = constant_values(Count(w.padded_height()) * w.padded_width(), kMaxIndexedRows);
+  for (std::int64_t i = 0; index && i < w.padded_height(); ++i) {
     for (std::int64_t j = 0; j < w.padded_width(); ++j) {
       const std::int64_t row = (i + w.shift) % w.padded_height();
       const std::int64_t column = (j + w.shift) % w.padded_width();
-      const bool real = row < w.height && column < w.width;
-      index.push_back(real ? static_cast<float>(row * w.width + column) : -1.0F);
+      index->push_back(is_real(row, column, w) ? static_cast<float>(row * w.width + column) : -1.0F);
     }
   }
   return index;
 }
 
 /// For each token of x the position of the padded, rolled map that holds it.
-std::vector<float> unrolled_index(const Windows& w) {
-  std::vector<float> index = constant_values("the grid", Count(w.height) * w.width, kMaxIndexedRows);
-  for (std::int64_t i = 0; i < w.height; ++i) {
+GraphBuilder::Values unrolled_index(const Windows& w) {
+  GraphBuilder::Values index = constant_values(Count(w.height) * w.width, kMaxIndexedRows);
+  for (std::int64_t i = 0; index && i < w.height; ++i) {
     for (std::int64_t j = 0; j < w.width; ++j) {
       const std::int64_t row = (i + w.padded_height() - w.shift) % w.padded_height();
       const std::int64_t column = (j + w.padded_width() - w.shift) % w.padded_width();
-      index.push_back(static_cast<float>(row * w.padded_width() + column));
+      index->push_back(static_cast<float>(row * w.padded_width() + column));
     }
   }
   return index;
@@ -81,7 +84,8 @@ View partition(GraphBuilder& builder, const Windows& w, const View& x) {
   View map = x.split(0, w.batch, w.height * w.width);
   if (w.moves()) {
     const std::int64_t positions = w.padded_height() * w.padded_width();
-    map = builder.gather("roll_pad", map, builder.constant(named("rolled", w), {positions}, rolled_index(w)));
+    map = builder.gather("roll_pad", map,
+                         builder.constant(named("rolled", w), {positions}, [&] { return rolled_index(w); }));
   }
   const View cut =
       map.split(1, w.padded_height(), w.padded_width()).split(1, w.rows(), w.side).split(3, w.columns(), w.side);
@@ -94,24 +98,30 @@ View unpartition(GraphBuilder& builder, const Windows& w, const View& x) {
   if (!w.moves()) {
     return map.as_matrix();
   }
-  return builder.gather("unroll", map, builder.constant(named("unrolled", w), {w.height * w.width}, unrolled_index(w)))
+  return builder
+      .gather("unroll", map,
+              builder.constant(named("unrolled", w), {w.height * w.width}, [&] { return unrolled_index(w); }))
       .as_matrix();
 }
 
 std::int64_t real_window_pairs(const Windows& w) {
-  const std::vector<float> index = rolled_index(w);
-  Count pairs = 0;
-  for (std::int64_t window = 0; window < w.count(); ++window) {
-    std::map<std::int64_t, std::int64_t> tokens; // by region
-    for (std::int64_t t = 0; t < w.tokens(); ++t) {
-      const std::int64_t i = window / w.columns() * w.side + t / w.side;
-      const std::int64_t j = window % w.columns() * w.side + t % w.side;
-      tokens[region(i, j, w)] += index[static_cast<std::size_t>(i * w.padded_width() + j)] >= 0.0F ? 1 : 0;
+  // Real tokens of each strip of a row of windows are the product of those along both axes.
+  const auto tokens_along = [&](std::int64_t windows, std::int64_t padded, std::int64_t real) {
+    Count squares = 0;
+    for (std::int64_t window = 0; window < windows; ++window) {
+      std::array<std::int64_t, 3> tokens{};
+      for (std::int64_t i = window * w.side; i < (window + 1) * w.side; ++i) {
+        tokens[static_cast<std::size_t>(strip(i, padded, w))] += (i + w.shift) % padded < real ? 1 : 0;
+      }
+      for (const std::int64_t count : tokens) {
+        squares += Count(count) * count;
+      }
     }
-    for (const auto& [key, count] : tokens) {
-      pairs += Count(count) * count;
-    }
-  }
+    return squares;
+  };
+  // (sum over window rows and strips of r^2) * (the same of columns) = sum over windows and regions of (r c)^2.
+  const Count pairs =
+      tokens_along(w.rows(), w.padded_height(), w.height) * tokens_along(w.columns(), w.padded_width(), w.width);
   return (pairs * w.batch).value();
 }
 
@@ -143,34 +153,35 @@ GraphBuilder::RealRows real_window_rows(GraphBuilder& builder, const Windows& w)
 }
 
 View shift_mask(GraphBuilder& builder, const Windows& w) {
-  std::vector<float> mask = constant_values("the mask of shifted windows", Count(w.count()) * w.tokens() * w.tokens());
-  for (std::int64_t window = 0; window < w.count(); ++window) {
+  GraphBuilder::Values mask = constant_values(Count(w.count()) * w.tokens() * w.tokens());
+  for (std::int64_t window = 0; mask && window < w.count(); ++window) {
     const auto region_of = [&](std::int64_t t) {
       return region(window / w.columns() * w.side + t / w.side, window % w.columns() * w.side + t % w.side, w);
     };
     for (std::int64_t q = 0; q < w.tokens(); ++q) {
       for (std::int64_t k = 0; k < w.tokens(); ++k) {
-        mask.push_back(region_of(q) == region_of(k) ? 0.0F : -std::numeric_limits<float>::infinity());
+        mask->push_back(region_of(q) == region_of(k) ? 0.0F : -std::numeric_limits<float>::infinity());
       }
     }
   }
-  return builder.constant(named("shift_mask", w), {w.count(), w.tokens(), w.tokens()}, std::move(mask));
+  return builder.constant(named("shift_mask", w), {w.count(), w.tokens(), w.tokens()}, [&] { return std::move(mask); });
 }
 
 View relative_bias(GraphBuilder& builder, const Windows& w, std::int64_t heads) {
   const std::int64_t span = 2 * w.side - 1;
-  std::vector<float> index = constant_values("the table of relative positions", Count(w.tokens()) * w.tokens());
-  for (std::int64_t q = 0; q < w.tokens(); ++q) {
+  GraphBuilder::Values index = constant_values(Count(w.tokens()) * w.tokens());
+  for (std::int64_t q = 0; index && q < w.tokens(); ++q) {
     for (std::int64_t k = 0; k < w.tokens(); ++k) {
       const std::int64_t dy = q / w.side - k / w.side;
       const std::int64_t dx = q % w.side - k % w.side;
-      index.push_back(static_cast<float>((dy + w.side - 1) * span + dx + w.side - 1));
+      index->push_back(static_cast<float>((dy + w.side - 1) * span + dx + w.side - 1));
     }
   }
   const View table = builder.weight("relative_bias", {span * span, heads});
   const std::string name = fmt::format("relative_index_{}", w.side);
   const std::int64_t pairs = w.tokens() * w.tokens();
-  const View rows = builder.gather("bias_gather", table, builder.constant(name, {pairs}, std::move(index)));
+  const View rows =
+      builder.gather("bias_gather", table, builder.constant(name, {pairs}, [&] { return std::move(index); }));
   return rows.split(0, w.tokens(), w.tokens()).transpose(1, 2).transpose(0, 1); // [heads, queries, keys]
 }
 

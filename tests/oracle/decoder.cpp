@@ -93,11 +93,21 @@ TEST_CASE("a Llama-like decoder equals plain loops") {
 }
 
 TEST_CASE("one new token gives the same logits as a prefill and as a decode step, latent attention included") {
-  for (const char* name : {"llama", "gemma2", "mixtral", "deepseek", "deepseek_v3", "bloom", "gpt2", "falcon"}) {
+  for (const char* name :
+       {"llama", "gemma2", "mixtral", "qwen2_moe", "deepseek", "deepseek_v3", "bloom", "gpt2", "falcon"}) {
     INFO(name);
     const Case prefill(model(name) + ":phase=prefill:seq_len=1:past_len=5");
     const Case decode(model(name) + ":phase=decode:seq_len=1:past_len=5");
     CHECK(difference(prefill.result("logits"), decode.result("logits")) < 1e-9);
+  }
+}
+
+TEST_CASE("a window's rolled cache does not change what the first tokens of a prefill see") {
+  for (const char* name : {"gemma2", "gemma3"}) { // windows of 3
+    INFO(name);
+    const Matrix few = Case(model(name) + ":seq_len=3:logits=all").result("logits");
+    const Matrix more = Case(model(name) + ":seq_len=7:logits=all").result("logits");
+    CHECK(difference(rows_of(more, 0, 3), few) < 1e-9);
   }
 }
 

@@ -31,6 +31,21 @@ TEST_CASE("batch fit: the batch fits and one more does not") {
   }
 }
 
+TEST_CASE("batch fit: experts whose routing is too long to be kept are counted") {
+  const operators::Config config = operators::resolve(
+      operators::parse_case_id("model=qwen3-30b-a3b:phase=prefill:seq_len=4096:dtype=f16:plan=fused"));
+  const cli::BatchFit fit = cli::largest_batch(config, 141'000'000'000);
+  CHECK(fit.batch > 32); // 33 * 4096 tokens * 128 experts are more scores than a float can number
+  CHECK(bytes_of(config, fit.batch) <= 141'000'000'000);
+  CHECK(bytes_of(config, fit.batch + 1) > 141'000'000'000);
+}
+
+TEST_CASE("batch fit: a case that cannot be counted even once is an error, not a batch of none") {
+  operators::Config config = operators::resolve(operators::parse_case_id("variant=mha:seq_len=64"));
+  config.set("seq_len", std::int64_t{1} << 40U);
+  CHECK_THROWS_AS(cli::largest_batch(config, 1'000'000'000), operators::Error);
+}
+
 TEST_CASE("batch fit: weights that do not fit leave no batch") {
   const operators::Config config = operators::resolve(operators::parse_case_id("model=llama-3-8b:dtype=bf16"));
   const cli::BatchFit fit = cli::largest_batch(config, 8'000'000'000);
