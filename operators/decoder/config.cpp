@@ -13,10 +13,14 @@ namespace {
 using Place = Decoder::NormPlace;
 using Names = ConfigKeys::Names;
 
-/// What a model_type says without a key: the defaults of its configuration class and the wiring of its code.
+/// What a model_type says without a key: the wiring of its code, and the defaults of its configuration class as JSON.
+/// The four sizes without which there is no network (width, depth, heads, vocabulary) must be given, save in Gemma 3,
+/// whose released files leave them out.
 struct Family {
   std::string_view model_type;
   void (*apply)(Decoder& out, const ConfigKeys& keys);
+  std::string_view defaults = "{}";
+  bool four_times_wide = false; ///< a network of no stated width is four times as wide as the stream
 };
 
 void llama(Decoder& out, const ConfigKeys& keys) {
@@ -28,17 +32,31 @@ void mistral(Decoder& out, const ConfigKeys& keys) {
   out.window = keys.integer_or("sliding_window", 0);
 }
 
+/// Experts of `width` channels, one part of which each token goes through.
+Experts experts_of(const ConfigKeys& keys, const Names& count, std::int64_t width) {
+  Experts out;
+  out.count = keys.integer(count);
+  out.per_token = keys.integer("num_experts_per_tok");
+  out.width = width;
+  if (out.per_token > out.count) {
+    keys.refuse("num_experts_per_tok", fmt::format("is more than the {} experts of {}", out.count, count.front()));
+  }
+  return out;
+}
+
 void mixtral(Decoder& out, const ConfigKeys& keys) {
   mistral(out, keys);
-  out.experts =
-      Experts{keys.integer("num_local_experts"), keys.integer("num_experts_per_tok"), out.ffn_width, 0, 0, false};
+  out.experts = experts_of(keys, {"num_local_experts", "num_experts"}, out.ffn_width);
 }
 
 void qwen2(Decoder& out, const ConfigKeys& keys) {
   out.qkv_bias = true;
-  if (keys.flag("use_sliding_window", false)) {
-    out.window = keys.integer_or("sliding_window", 4096);
-    out.window_from = keys.integer_or("max_window_layers", out.depth);
+  const bool slides = keys.flag("use_sliding_window", false);
+  const std::int64_t window = keys.count_or("sliding_window", 0);
+  const std::int64_t from = keys.count_or("max_window_layers", out.depth);
+  if (slides) {
+    out.window = window;
+    out.window_from = from;
   }
 }
 
@@ -48,19 +66,29 @@ void qwen3(Decoder& out, const ConfigKeys& keys) {
   out.qk_norm = true;
 }
 
-void qwen3_moe(Decoder& out, const ConfigKeys& keys) {
-  qwen3(out, keys);
+/// Experts in every block: other patterns, and windows, occur in no released file.
+void qwen_moe(Decoder& out, const ConfigKeys& keys) {
   keys.require("decoder_sparse_step", 1);
   keys.require_empty("mlp_only_layers");
-  out.experts = Experts{keys.integer("num_experts"),
-                        keys.integer("num_experts_per_tok"),
-                        keys.integer("moe_intermediate_size"),
-                        0,
-                        0,
-                        false};
+  keys.require_false("use_sliding_window");
+  out.experts = experts_of(keys, {"num_experts", "num_local_experts"}, keys.integer("moe_intermediate_size"));
+}
+
+void qwen2_moe(Decoder& out, const ConfigKeys& keys) {
+  qwen2(out, keys);
+  out.qkv_bias = keys.flag("qkv_bias", true);
+  qwen_moe(out, keys);
+  out.experts->shared_width = keys.integer("shared_expert_intermediate_size");
+  out.experts->shared_gate = true;
+}
+
+void qwen3_moe(Decoder& out, const ConfigKeys& keys) {
+  qwen3(out, keys);
+  qwen_moe(out, keys);
 }
 
 void gemma(Decoder& out, const ConfigKeys& keys) {
+  keys.pass_over({"hidden_act"});
   out.tied = keys.flag("tie_word_embeddings", true);
   out.activation = StepFn::kGeluTanh;
   out.embedding_scale = std::sqrt(static_cast<double>(out.dim));
@@ -70,33 +98,31 @@ void gemma(Decoder& out, const ConfigKeys& keys) {
 void gemma2(Decoder& out, const ConfigKeys& keys) {
   gemma(out, keys);
   out.norm_place = Place::kBeforeAndAfter;
-  out.score_scale = 1.0 / std::sqrt(keys.real_or("query_pre_attn_scalar", 256.0));
-  out.score_cap = keys.real_or("attn_logit_softcapping", 50.0);
-  out.logits_cap = keys.real_or("final_logit_softcapping", 30.0);
-  out.window = keys.integer_or("sliding_window", 4096);
+  out.score_scale = 1.0 / std::sqrt(keys.positive_or("query_pre_attn_scalar", 256.0));
+  out.score_cap = keys.positive_or("attn_logit_softcapping", 0.0);
+  out.logits_cap = keys.positive_or("final_logit_softcapping", 0.0);
+  out.window = keys.integer_or(Names{"sliding_window", "sliding_window_size"}, 0);
   out.full_every = 2;
 }
 
 void gemma3(Decoder& out, const ConfigKeys& keys) {
   gemma2(out, keys);
-  out.score_cap = keys.real_or("attn_logit_softcapping", 0.0);
-  out.logits_cap = keys.real_or("final_logit_softcapping", 0.0);
   out.qk_norm = true;
-  out.full_every = keys.integer_or("sliding_window_pattern", 6);
+  out.full_every = keys.integer_or(Names{"sliding_window_pattern", "_sliding_window_pattern"}, 6);
 }
 
 void phi3(Decoder& out, const ConfigKeys& keys) {
   out.joint_qkv = true;
   out.window = keys.integer_or("sliding_window", 0);
+  out.rope_dim = keys.share_of_head({"partial_rotary_factor"}, 1.0, out.head_dim);
 }
 
 void phi(Decoder& out, const ConfigKeys& keys) {
-  keys.require_false("qk_layernorm");
   out.rms = out.gated_ffn = false;
   out.activation = StepFn::kGeluTanh;
   out.norm_place = Place::kParallelOne;
   out.qkv_bias = out.out_bias = out.ffn_bias = out.logits_bias = true;
-  out.rope_dim = keys.share_of_head("partial_rotary_factor", 0.5, out.head_dim);
+  out.rope_dim = keys.share_of_head({"partial_rotary_factor"}, 0.5, out.head_dim);
 }
 
 void falcon(Decoder& out, const ConfigKeys& keys) {
@@ -136,6 +162,9 @@ void gpt2(Decoder& out, const ConfigKeys& keys) {
 void gpt_bigcode(Decoder& out, const ConfigKeys& keys) {
   gpt2(out, keys);
   out.kv_heads = keys.flag("multi_query", true) ? 1 : out.heads;
+  if (const std::int64_t stated = keys.integer_or("num_key_value_heads", out.kv_heads); stated != out.kv_heads) {
+    keys.refuse("num_key_value_heads", fmt::format("contradicts multi_query, which means {}", out.kv_heads));
+  }
   keys.require("attention_head_type", out.kv_heads == 1 ? "multiquery" : "multihead");
 }
 
@@ -144,7 +173,11 @@ void gptj(Decoder& out, const ConfigKeys& keys) {
   out.qkv_bias = out.out_bias = false;
   out.logits_bias = true;
   out.norm_place = Place::kParallelOne;
+  keys.require("rotary", true);
   out.rope_dim = keys.integer_or("rotary_dim", out.head_dim);
+  if (out.rope_dim > out.head_dim || out.rope_dim % 2 != 0) {
+    keys.refuse("rotary_dim", fmt::format("must be an even part of a head's {} channels", out.head_dim));
+  }
 }
 
 void gpt_neox(Decoder& out, const ConfigKeys& keys) {
@@ -152,7 +185,7 @@ void gpt_neox(Decoder& out, const ConfigKeys& keys) {
   out.joint_qkv = true;
   out.qkv_bias = out.out_bias = keys.flag("attention_bias", true);
   out.norm_place = keys.flag("use_parallel_residual", true) ? Place::kParallelTwo : Place::kBefore;
-  out.rope_dim = keys.share_of_head("rotary_pct", 0.25, out.head_dim);
+  out.rope_dim = keys.share_of_head({"rotary_pct", "partial_rotary_factor"}, 0.25, out.head_dim);
 }
 
 void opt(Decoder& out, const ConfigKeys& keys) {
@@ -176,7 +209,9 @@ void bloom(Decoder& out, const ConfigKeys& keys) {
   out.rope_dim = 0;
   out.alibi = true;
   out.embedding_norm = true;
-  keys.require_false("apply_residual_connection_post_layernorm");
+  if (out.ffn_width != 4 * out.dim) {
+    keys.refuse("n_inner", fmt::format("cannot be built: the code of BLOOM has 4 * {} channels", out.dim));
+  }
 }
 
 void starcoder2(Decoder& out, const ConfigKeys& keys) {
@@ -193,13 +228,14 @@ void deepseek(Decoder& out, const ConfigKeys& keys) {
   out.latent =
       LatentAttention{keys.integer_or("q_lora_rank", 0), keys.integer("kv_lora_rank"), keys.integer("qk_nope_head_dim"),
                       keys.integer("qk_rope_head_dim"), keys.integer("v_head_dim")};
+  if (out.latent->rope_dim % 2 != 0) {
+    keys.refuse("qk_rope_head_dim", "is odd: a rotation pairs the channels");
+  }
+  keys.require("qk_head_dim", out.latent->nope_dim + out.latent->rope_dim);
   const std::int64_t width = keys.integer("moe_intermediate_size");
-  out.experts = Experts{keys.integer("n_routed_experts"),
-                        keys.integer("num_experts_per_tok"),
-                        width,
-                        keys.integer_or("n_shared_experts", 0) * width,
-                        keys.integer_or("first_k_dense_replace", 0),
-                        false};
+  out.experts = experts_of(keys, {"n_routed_experts"}, width);
+  out.experts->shared_width = keys.count_or("n_shared_experts", 0) * width;
+  out.experts->first_block = keys.count_or("first_k_dense_replace", 0);
 }
 
 void deepseek_v3(Decoder& out, const ConfigKeys& keys) {
@@ -207,27 +243,53 @@ void deepseek_v3(Decoder& out, const ConfigKeys& keys) {
   out.experts->selection_bias = true;
 }
 
-constexpr std::array<Family, 21> kFamilies = {{{"llama", llama},
-                                               {"mistral", mistral},
-                                               {"mixtral", mixtral},
-                                               {"qwen2", qwen2},
-                                               {"qwen3", qwen3},
-                                               {"qwen3_moe", qwen3_moe},
-                                               {"gemma", gemma},
-                                               {"gemma2", gemma2},
-                                               {"gemma3_text", gemma3},
-                                               {"phi", phi},
-                                               {"phi3", phi3},
-                                               {"falcon", falcon},
-                                               {"gpt2", gpt2},
-                                               {"gpt_bigcode", gpt_bigcode},
-                                               {"gptj", gptj},
-                                               {"gpt_neox", gpt_neox},
-                                               {"opt", opt},
-                                               {"bloom", bloom},
-                                               {"starcoder2", starcoder2},
-                                               {"deepseek_v2", deepseek},
-                                               {"deepseek_v3", deepseek_v3}}};
+// Defaults: the configuration classes of the transformers library, release 4.57.
+constexpr auto kFamilies = std::to_array<Family>({
+    {"llama", llama, R"({"intermediate_size": 11008})"},
+    {"mistral", mistral, R"({"intermediate_size": 14336, "num_key_value_heads": 8, "sliding_window": 4096})"},
+    {"mixtral", mixtral,
+     R"({"intermediate_size": 14336, "num_key_value_heads": 8, "num_local_experts": 8, )"
+     R"("num_experts_per_tok": 2})"},
+    {"qwen2", qwen2,
+     R"({"intermediate_size": 22016, "num_key_value_heads": 32, "sliding_window": 4096, )"
+     R"("max_window_layers": 28})"},
+    {"qwen2_moe", qwen2_moe,
+     R"({"intermediate_size": 5632, "num_key_value_heads": 16, "moe_intermediate_size": 1408, )"
+     R"("shared_expert_intermediate_size": 5632, "num_experts": 60, "num_experts_per_tok": 4})"},
+    {"qwen3", qwen3,
+     R"({"intermediate_size": 22016, "num_key_value_heads": 32, "head_dim": 128, )"
+     R"("sliding_window": 4096, "max_window_layers": 28})"},
+    {"qwen3_moe", qwen3_moe,
+     R"({"intermediate_size": 6144, "num_key_value_heads": 4, "moe_intermediate_size": 768, )"
+     R"("num_experts": 128, "num_experts_per_tok": 8})"},
+    {"gemma", gemma, R"({"intermediate_size": 24576, "num_key_value_heads": 16, "head_dim": 256})"},
+    {"gemma2", gemma2,
+     R"({"intermediate_size": 9216, "num_key_value_heads": 4, "head_dim": 256, )"
+     R"("sliding_window": 4096, "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0})"},
+    {"gemma3_text", gemma3,
+     R"({"vocab_size": 262208, "hidden_size": 2304, "num_hidden_layers": 26, )"
+     R"("num_attention_heads": 8, "intermediate_size": 9216, "num_key_value_heads": 4, )"
+     R"("head_dim": 256, "sliding_window": 4096})"},
+    {"phi", phi, R"({"intermediate_size": 8192})"},
+    {"phi3", phi3, R"({"intermediate_size": 8192})"},
+    {"falcon", falcon, R"({})", true},
+    {"gpt2", gpt2, R"({"n_positions": 1024})", true},
+    {"gpt_bigcode", gpt_bigcode, R"({"n_positions": 1024})", true},
+    {"gptj", gptj, R"({"rotary_dim": 64})", true},
+    {"gpt_neox", gpt_neox, R"({"intermediate_size": 24576})"},
+    {"opt", opt, R"({"ffn_dim": 3072, "max_position_embeddings": 2048})"},
+    {"bloom", bloom, R"({})", true},
+    {"starcoder2", starcoder2, R"({"intermediate_size": 12288, "num_key_value_heads": 2})"},
+    {"deepseek_v2", deepseek,
+     R"({"intermediate_size": 11008, "q_lora_rank": 1536, "kv_lora_rank": 512, )"
+     R"("qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, )"
+     R"("n_routed_experts": 64, "n_shared_experts": 2, "moe_intermediate_size": 1407})"},
+    {"deepseek_v3", deepseek_v3,
+     R"({"intermediate_size": 18432, "q_lora_rank": 1536, "kv_lora_rank": 512, )"
+     R"("qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, )"
+     R"("n_routed_experts": 256, "n_shared_experts": 1, "moe_intermediate_size": 2048, )"
+     R"("num_experts_per_tok": 8, "first_k_dense_replace": 3})"},
+});
 
 const Family& family_of(const ConfigKeys& keys) {
   const std::string type = keys.text("model_type");
@@ -250,12 +312,12 @@ Names activation_keys(const Family& family) {
 }
 
 /// Sizes that every family has, under the names that it gives them.
-Decoder common_sizes(const ConfigKeys& keys) {
+Decoder common_sizes(const ConfigKeys& keys, bool four_times_wide) {
   Decoder out;
-  out.dim = keys.integer(Names{"hidden_size", "n_embd"});
+  out.dim = keys.integer(Names{"hidden_size", "n_embd", "n_embed", "d_model"});
   out.depth = keys.integer(Names{"num_hidden_layers", "n_layer"});
   out.heads = keys.integer(Names{"num_attention_heads", "n_head"});
-  out.kv_heads = keys.integer_or(Names{"num_key_value_heads", "num_kv_heads"}, out.heads);
+  out.kv_heads = keys.integer_or(Names{"num_key_value_heads", "num_kv_heads", "n_head_kv"}, out.heads);
   out.head_dim = keys.integer_or("head_dim", 0);
   if (out.head_dim == 0) {
     if (out.dim % out.heads != 0) {
@@ -270,11 +332,35 @@ Decoder common_sizes(const ConfigKeys& keys) {
                                                  out.kv_heads, out.heads));
   }
   out.rope_dim = out.head_dim;
-  out.ffn_width = keys.integer_or(Names{"intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"}, 4 * out.dim);
+  const Names width{"intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"};
+  out.ffn_width = four_times_wide ? keys.integer_or(width, 4 * out.dim) : keys.integer(width);
   out.vocab = keys.integer("vocab_size");
   out.embedding_dim = out.dim;
   out.tied = keys.flag("tie_word_embeddings", false);
   out.norm_eps = keys.real_or(Names{"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_epsilon"}, 1e-5);
+  return out;
+}
+
+/// The language model of a Gemma 3 that sees images too.
+nlohmann::json text_part(const nlohmann::json& config, const std::string& origin) {
+  const ConfigKeys keys(config, origin);
+  const std::string key = "text_config";
+  keys.pass_over({key, "tie_word_embeddings", "vision_config", "mm_tokens_per_image", "boi_token_index",
+                  "eoi_token_index", "image_token_index"});
+  keys.refuse_unread();
+  if (!config.contains(key) || !config.at(key).is_object()) {
+    throw Error(ErrorKind::kInvalid,
+                fmt::format("{}: {} is missing: the language model of gemma3 stands there", origin, key));
+  }
+  nlohmann::json out = config.at(key);
+  if (config.contains("tie_word_embeddings") && !out.contains("tie_word_embeddings")) {
+    out["tie_word_embeddings"] = config.at("tie_word_embeddings");
+  }
+  const nlohmann::json type = out.value("model_type", nlohmann::json("gemma3_text"));
+  if (type != "gemma3_text") {
+    keys.refuse(key, "is no gemma3_text");
+  }
+  out["model_type"] = type;
   return out;
 }
 
@@ -285,14 +371,24 @@ std::vector<std::string> known_model_types() {
   for (const Family& family : kFamilies) {
     out.emplace_back(family.model_type);
   }
+  out.emplace_back("gemma3");
   return out;
 }
 
 Decoder decoder_from_config(const nlohmann::json& config, const std::string& origin) {
-  const ConfigKeys keys(config, origin);
-  const Family& family = family_of(keys);
-  Decoder out = common_sizes(keys);
+  if (config.is_object() && config.value("model_type", nlohmann::json()) == "gemma3") {
+    return decoder_from_config(text_part(config, origin), origin);
+  }
+  const Family& family = family_of(ConfigKeys(config, origin));
+  const ConfigKeys keys(config, origin, nlohmann::json::parse(family.defaults));
+  Decoder out = common_sizes(keys, family.four_times_wide);
+  keys.pass_over({"model_type"});
   family.apply(out, keys);
+  if (!out.latent && out.rope_dim % 2 != 0) {
+    throw Error(ErrorKind::kInvalid, fmt::format("{}: head_dim = {}: a rotation pairs the channels of a head, so that "
+                                                 "their number must be even",
+                                                 origin, out.rope_dim));
+  }
   out.activation = keys.activation_or(activation_keys(family), out.activation);
   out.layer_windows = keys.layer_windows(out.window, out.depth);
   keys.refuse_unread();

@@ -1,6 +1,7 @@
 #include "operators/decoder/config_keys.hpp"
 
 #include "operators/core/error.hpp"
+#include "operators/decoder/known_keys.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,42 +10,6 @@
 
 namespace attnprof::operators {
 namespace {
-
-/// A key that holds one of these says something about attention, positions or experts.
-constexpr std::array<std::string_view, 17> kConcerned = {"attn",   "attention",   "head",   "rope",   "rotary", "kv_",
-                                                         "window", "query",       "sparse", "lora",   "expert", "moe",
-                                                         "alibi",  "layer_types", "sink",   "latent", "quant"};
-
-/// Keys of released configurations that change values or training, but no shape, work or byte.
-constexpr std::array<std::string_view, 29> kWithoutEffect = {"attention_dropout",
-                                                             "attn_pdrop",
-                                                             "attention_probs_dropout_prob",
-                                                             "attn_implementation",
-                                                             "_attn_implementation",
-                                                             "rope_theta",
-                                                             "rope_scaling",
-                                                             "rope_local_base_freq",
-                                                             "rope_parameters",
-                                                             "rotary_emb_base",
-                                                             "rotary_base",
-                                                             "scale_attn_weights",
-                                                             "scale_attn_by_inverse_layer_idx",
-                                                             "reorder_and_upcast_attn",
-                                                             "attention_softmax_in_fp32",
-                                                             "scale_attention_softmax_in_fp32",
-                                                             "max_window_layers",
-                                                             "sliding_window",
-                                                             "sliding_window_size",
-                                                             "aux_loss_alpha",
-                                                             "router_aux_loss_coef",
-                                                             "output_router_logits",
-                                                             "norm_topk_prob",
-                                                             "output_attentions",
-                                                             "use_cache",
-                                                             "pretraining_tp",
-                                                             "num_nextn_predict_layers",
-                                                             "routed_scaling_factor",
-                                                             "moe_aux_loss"};
 
 /// Names that Hugging Face gives activations.
 constexpr std::array<std::pair<std::string_view, StepFn>, 8> kActivations = {{{"silu", StepFn::kSilu},
@@ -56,45 +21,74 @@ constexpr std::array<std::pair<std::string_view, StepFn>, 8> kActivations = {{{"
                                                                               {"gelu_pytorch_tanh", StepFn::kGeluTanh},
                                                                               {"tanh", StepFn::kTanh}}};
 
-bool holds(std::string_view key, std::string_view part) {
-  return key.find(part) != std::string_view::npos;
-}
-
 } // namespace
 
-ConfigKeys::ConfigKeys(const nlohmann::json& config, std::string origin) : config_(config), origin_(std::move(origin)) {
+ConfigKeys::ConfigKeys(const nlohmann::json& config, std::string origin, nlohmann::json defaults)
+    : config_(config), defaults_(std::move(defaults)), origin_(std::move(origin)) {
   if (!config.is_object()) {
     throw Error(ErrorKind::kInvalid,
                 fmt::format("{}: a config.json holds one object, not {}", origin_, config.type_name()));
   }
+  // Newer files keep this one beside the frequencies.
+  const std::string partial = "partial_rotary_factor";
+  const auto rope = config_.find("rope_parameters");
+  if (rope != config_.end() && rope->is_object() && rope->contains(partial) && !config_.contains(partial)) {
+    const nlohmann::json share = rope->at(partial);
+    config_[partial] = share;
+  }
 }
 
 void ConfigKeys::refuse(const std::string& key, const std::string& why) const {
-  throw Error(ErrorKind::kInvalid, fmt::format("{}: {} = {} {}", origin_, key, config_.at(key).dump(), why));
+  const bool given = config_.contains(key);
+  const nlohmann::json value = given ? config_.at(key) : defaults_.value(key, nlohmann::json());
+  throw Error(ErrorKind::kInvalid,
+              fmt::format("{}: {} = {}{} {}", origin_, key, value.dump(), given ? "" : " (by default)", why));
 }
 
-const nlohmann::json* ConfigKeys::find(const Names& names) const {
-  const nlohmann::json* out = nullptr;
+ConfigKeys::Found ConfigKeys::find(const Names& names) const {
+  Found out;
+  bool given = false;
   for (const std::string& name : names) {
     const auto at = config_.find(name);
     if (at != config_.end()) {
       read_.insert(name);
-      out = out == nullptr && !at->is_null() ? &*at : out;
+      given = true;
+      if (out.value == nullptr && !at->is_null()) {
+        out = {name, &*at};
+      }
+    }
+  }
+  for (const std::string& name : names) {
+    const auto at = defaults_.find(name);
+    if (!given && out.value == nullptr && at != defaults_.end()) {
+      out = {name, &*at};
     }
   }
   return out;
 }
 
 std::string ConfigKeys::text(const std::string& key) const {
-  const nlohmann::json* value = find({key});
-  if (value == nullptr) {
+  const Found found = find({key});
+  if (found.value == nullptr) {
     throw Error(ErrorKind::kInvalid,
                 fmt::format("{}: {} is missing: is this the config.json of a language model?", origin_, key));
   }
-  if (!value->is_string()) {
+  if (!found.value->is_string()) {
     refuse(key, "is no text");
   }
-  return value->get<std::string>();
+  return found.value->get<std::string>();
+}
+
+std::int64_t ConfigKeys::whole_number(const Found& found, std::int64_t least) const {
+  const nlohmann::json& value = *found.value;
+  const bool whole = value.is_number_integer() && (value.is_number_unsigned() || value.get<std::int64_t>() >= 0);
+  if (!whole || value.get<std::uint64_t>() < static_cast<std::uint64_t>(least)) {
+    refuse(found.key, least == 0 ? "is no whole number from 0 on" : "is no positive whole number");
+  }
+  if (value.get<std::uint64_t>() > static_cast<std::uint64_t>(kMaxConfigSize)) {
+    refuse(found.key, fmt::format("is more than the {} that a size of a network may have", kMaxConfigSize));
+  }
+  return value.get<std::int64_t>();
 }
 
 std::int64_t ConfigKeys::integer(const Names& names) const {
@@ -106,35 +100,49 @@ std::int64_t ConfigKeys::integer(const Names& names) const {
 }
 
 std::int64_t ConfigKeys::integer_or(const Names& names, std::int64_t fallback) const {
-  const nlohmann::json* value = find(names);
-  if (value == nullptr) {
+  const Found found = find(names);
+  if (found.value == nullptr) {
     return fallback;
   }
-  const bool whole =
-      value->is_number_integer() && (!value->is_number_unsigned() || value->get<std::uint64_t>() < (1ULL << 40U));
-  if (!whole || value->get<std::int64_t>() < 0 || (value->get<std::int64_t>() == 0 && fallback < 0)) {
-    const auto key = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
-      return config_.contains(name) && &config_.at(name) == value;
-    });
-    refuse(*key, "is no positive whole number");
+  const std::int64_t out = whole_number(found, 1);
+  for (const std::string& name : names) {
+    const auto other = config_.find(name);
+    if (other != config_.end() && !other->is_null() && *other != *found.value) {
+      refuse(name, fmt::format("contradicts {} = {}: they are two names of one size", found.key, out));
+    }
   }
-  return value->get<std::int64_t>();
+  return out;
+}
+
+std::int64_t ConfigKeys::count_or(const char* key, std::int64_t fallback) const {
+  const Found found = find({key});
+  return found.value == nullptr ? fallback : whole_number(found, 0);
 }
 
 double ConfigKeys::real_or(const Names& names, double fallback) const {
-  const nlohmann::json* value = find(names);
-  if (value == nullptr) {
+  const Found found = find(names);
+  if (found.value == nullptr) {
     return fallback;
   }
-  if (!value->is_number() || value->get<double>() < 0.0) {
-    throw Error(ErrorKind::kInvalid,
-                fmt::format("{}: {} = {} is no positive number", origin_, names.front(), value->dump()));
+  if (!found.value->is_number() || found.value->get<double>() < 0.0) {
+    refuse(found.key, "is no positive number");
   }
-  return value->get<double>();
+  return found.value->get<double>();
+}
+
+double ConfigKeys::positive_or(const char* key, double fallback) const {
+  const Found found = find({key});
+  if (found.value == nullptr) {
+    return fallback;
+  }
+  if (!found.value->is_number() || found.value->get<double>() <= 0.0) {
+    refuse(key, "is no positive number");
+  }
+  return found.value->get<double>();
 }
 
 bool ConfigKeys::flag(const std::string& key, bool fallback) const {
-  const nlohmann::json* value = find({key});
+  const nlohmann::json* value = find({key}).value;
   if (value == nullptr) {
     return fallback;
   }
@@ -145,7 +153,7 @@ bool ConfigKeys::flag(const std::string& key, bool fallback) const {
 }
 
 StepFn ConfigKeys::activation_or(const Names& names, StepFn fallback) const {
-  const nlohmann::json* value = find(names);
+  const nlohmann::json* value = find(names).value;
   if (value == nullptr) {
     return fallback;
   }
@@ -163,20 +171,20 @@ StepFn ConfigKeys::activation_or(const Names& names, StepFn fallback) const {
               fmt::format("{}: activation '{}' cannot be built; only {} can", origin_, name, fmt::join(known, ", ")));
 }
 
-std::int64_t ConfigKeys::share_of_head(const std::string& key, double fallback, std::int64_t head_dim) const {
-  const auto channels =
-      static_cast<std::int64_t>(std::floor(real_or(Names{key}, fallback) * static_cast<double>(head_dim)));
-  if (channels < 2 || channels > head_dim || channels % 2 != 0) {
+std::int64_t ConfigKeys::share_of_head(const Names& names, double fallback, std::int64_t head_dim) const {
+  const double share = real_or(names, fallback);
+  const double channels = std::floor(share * static_cast<double>(head_dim));
+  if (channels < 2.0 || channels > static_cast<double>(head_dim) || std::fmod(channels, 2.0) != 0.0) {
     throw Error(ErrorKind::kInvalid,
-                fmt::format("{}: {} rotates {} of a head's {} channels, which must be an even part", origin_, key,
-                            channels, head_dim));
+                fmt::format("{}: {} = {} rotates {} of a head's {} channels, which must be an even part", origin_,
+                            names.front(), share, channels, head_dim));
   }
-  return channels;
+  return static_cast<std::int64_t>(channels);
 }
 
 std::vector<std::int64_t> ConfigKeys::layer_windows(std::int64_t window, std::int64_t depth) const {
   const std::string key = "layer_types";
-  const nlohmann::json* value = find({key});
+  const nlohmann::json* value = find({key}).value;
   std::vector<std::int64_t> out;
   if (value == nullptr) {
     return out;
@@ -198,7 +206,7 @@ std::vector<std::int64_t> ConfigKeys::layer_windows(std::int64_t window, std::in
 }
 
 void ConfigKeys::require(const std::string& key, const nlohmann::json& expected) const {
-  const nlohmann::json* value = find({key});
+  const nlohmann::json* value = find({key}).value;
   if (value != nullptr && *value != expected) {
     refuse(key, fmt::format("cannot be built, only {}", expected.dump()));
   }
@@ -206,13 +214,18 @@ void ConfigKeys::require(const std::string& key, const nlohmann::json& expected)
 
 void ConfigKeys::refuse_unread() const {
   for (const auto& [key, value] : config_.items()) {
-    const bool without_effect =
-        value.is_null() || std::find(kWithoutEffect.begin(), kWithoutEffect.end(), key) != kWithoutEffect.end();
-    const bool concerned =
-        std::any_of(kConcerned.begin(), kConcerned.end(), [&](std::string_view part) { return holds(key, part); });
-    if (concerned && !without_effect && !read_.contains(key)) {
-      refuse(key, "is not understood for this model_type, and it may change the work: remove it if it has no effect");
+    if (value.is_null() || read_.contains(key) || is_without_effect(key)) {
+      continue;
     }
+    if (const std::optional<nlohmann::json> only = only_value_without_effect(key)) {
+      require(key, *only);
+      continue;
+    }
+    if (key == "quantization_config" && value.is_object() && value.contains("quant_method") &&
+        value.at("quant_method") == "fp8") {
+      continue; // like torch_dtype it says how the file stores the weights; here --dtype does
+    }
+    refuse(key, "is not understood for this model_type, and it may change the work: remove it if it has no effect");
   }
 }
 

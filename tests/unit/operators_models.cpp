@@ -6,6 +6,8 @@
 #include "tests/support/csv_rows.hpp"
 #include "tests/support/paths.hpp"
 
+#include <filesystem>
+
 using namespace attnprof::operators;
 using namespace attnprof::tests;
 
@@ -87,6 +89,34 @@ TEST_CASE("language models: a sliding window bounds the cache and the work") {
   CHECK(near.work.macs == far.work.macs);
 }
 
+TEST_CASE("language models: a prefill leaves in a sliding window's cache what the next token finds there") {
+  for (const char* length : {"4095", "4096", "8192"}) {
+    INFO(length);
+    const Totals filled = totals(std::string("model=mistral-7b-v0.1:phase=prefill:seq_len=") + length);
+    const Totals next = totals(std::string("model=mistral-7b-v0.1:phase=decode:past_len=") + length);
+    CHECK(next.kv_cache_bytes.value() == 32LL * 2 * 8 * 128 * 4096 * 4);
+    CHECK(filled.kv_cache_bytes.value() == 32LL * 2 * 8 * 128 * 4 * std::min(std::stoll(length), 4096LL));
+  }
+  const Totals chunk = totals("model=mistral-7b-v0.1:phase=prefill:seq_len=512:past_len=8192");
+  CHECK(chunk.kv_cache_bytes.value() == 32LL * 2 * 8 * 128 * 4096 * 4);
+}
+
+TEST_CASE("language models: every released config.json gives the parameters that were published") {
+  std::size_t checked = 0;
+  for (auto row : csv_rows(test_files_dir() / "truth" / "released_decoders.csv")) {
+    INFO(row["file"]);
+    const std::string file = (test_files_dir() / "decoders" / "released" / (row["file"] + ".json")).string();
+    const Totals got = totals("model=" + file + ":phase=decode:seq_len=1:past_len=0:dtype=f16");
+    CHECK(got.params.value() == std::stoll(row["params"]));
+    if (!row["active_params"].empty()) {
+      CHECK(got.active_params.value() == std::stoll(row["active_params"]));
+    }
+    ++checked;
+  }
+  const auto begin = std::filesystem::directory_iterator(test_files_dir() / "decoders" / "released");
+  CHECK(checked == static_cast<std::size_t>(std::distance(begin, std::filesystem::directory_iterator())));
+}
+
 TEST_CASE("language models: ranks, positions and names that do not fit are refused with the way out") {
   const auto message = [](const std::string& id) {
     try {
@@ -97,6 +127,9 @@ TEST_CASE("language models: ranks, positions and names that do not fit are refus
     return std::string("no error");
   };
   CHECK(message("model=llama-3-8b:tp=3").find("--tp 3 does not divide the 32 query heads") != std::string::npos);
+  // 14 query heads, 2 key heads, 4864 channels: 7 and 14 divide the heads, but neither divides or copies the rest.
+  CHECK(message("model=qwen2.5-0.5b:tp=7").find("does not divide the 2 key heads of this model: use one of 1, 2") !=
+        std::string::npos);
   CHECK(message("model=gpt2:seq_len=1025").find("1024 learned positions") != std::string::npos);
   CHECK(message("model=llama-3-9b").find("did you mean 'llama-3-8b'") != std::string::npos);
   CHECK(message("model=nowhere.json").find("nowhere.json") != std::string::npos);
