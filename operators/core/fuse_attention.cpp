@@ -7,7 +7,7 @@
 
 namespace attnprof::operators {
 
-Tiles attention_tiles(std::int64_t n_q, std::int64_t n_k, std::int64_t qk_dim, std::int64_t v_dim) {
+Tiles attention_tiles(std::int64_t n_q, std::int64_t n_k, std::int64_t qk_dim, std::int64_t v_dim, bool masked) {
   // 64 query rows reuse a key tile enough; the score tile and the packed keys and values of a tile stay in 256 KiB,
   // about half of a second-level cache.
   constexpr std::int64_t kTileBytes = 256 * 1024;
@@ -15,6 +15,11 @@ Tiles attention_tiles(std::int64_t n_q, std::int64_t n_k, std::int64_t qk_dim, s
   tiles.queries = std::min<std::int64_t>(n_q, 64);
   const std::int64_t bytes_per_key = 4 * (tiles.queries + qk_dim + v_dim);
   tiles.keys = std::clamp<std::int64_t>(kTileBytes / bytes_per_key / 64 * 64, 64, 256);
+  if (masked && n_q > 1) {
+    // Whole tiles are skipped: 256 keys would hold all of 196, and a fifth of the pairs of 1024 for nothing. Narrower
+    // ones correct their sums more often, which longer rows feel.
+    tiles.keys = std::min<std::int64_t>(tiles.keys, n_k <= 512 ? 64 : 128);
+  }
   tiles.keys = std::min(tiles.keys, round_up(n_k, 64));
   return tiles;
 }
@@ -139,7 +144,7 @@ std::optional<Attention> attention_of(const Graph& graph, const Core& core) {
   out.y = as_queries(mix.c);
   out.mask = scores.mask;
   out.useful_pairs = scores.useful_entries;
-  out.tiles = attention_tiles(out.q.dims[3], out.k.dims[2], out.q.dims[4], out.v.dims[3]);
+  out.tiles = attention_tiles(out.q.dims[3], out.k.dims[2], out.q.dims[4], out.v.dims[3], out.mask.any());
   const Steps steps = steps_between(graph, core);
   const bool taken = core.softmax ? take_softmax_steps(steps, out) : take_squared_relu_steps(steps, out);
   return taken ? std::optional(out) : std::nullopt;

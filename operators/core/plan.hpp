@@ -13,6 +13,6 @@ Graph fuse(Graph graph);
 Graph plan_launches(Graph graph, std::string_view plan);
 
 /// Tile sizes of the fused attention core: a function of the shape alone, so counts are equal on every machine.
-Tiles attention_tiles(std::int64_t n_q, std::int64_t n_k, std::int64_t qk_dim, std::int64_t v_dim);
+Tiles attention_tiles(std::int64_t n_q, std::int64_t n_k, std::int64_t qk_dim, std::int64_t v_dim, bool masked = false);
 
 } // namespace attnprof::operators

@@ -191,6 +191,10 @@ TEST_CASE("attention tiles are whole vectors and never larger than the problem n
       CHECK(tiles.queries <= n);
       CHECK(tiles.keys % 64 == 0);
       CHECK(tiles.keys <= round_up(n, 64));
+      const Tiles masked = attention_tiles(n, n, width, width, true);
+      CHECK(masked.keys % 64 == 0);
+      CHECK(masked.keys <= tiles.keys);
+      CHECK(masked.queries == tiles.queries);
     }
   }
 }
