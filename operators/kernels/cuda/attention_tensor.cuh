@@ -8,7 +8,8 @@ namespace attnprof::operators::gpu {
 constexpr int kTensorWarps = 4;
 constexpr int kTensorThreads = kTensorWarps * kWarp;
 constexpr int kTensorTileRows = 64;
-constexpr int kSkew = 8; ///< elements between rows in shared memory, so that eight rows meet different banks
+constexpr int kTensorTileKeys = 64; ///< as the planner counts on
+constexpr int kSkew = 8;            ///< elements between rows in shared memory, so that eight rows meet different banks
 
 __device__ __forceinline__ std::uint32_t packed(DType dtype, float low, float high) {
   return static_cast<std::uint32_t>(half_bits(dtype, low)) | static_cast<std::uint32_t>(half_bits(dtype, high)) << 16U;
@@ -38,9 +39,10 @@ __device__ __forceinline__ void load_tile(std::uint16_t* tile, int tile_rows, in
   }
 }
 
-/// kColumns of v a block, kKeys a tile.
-template <bool kBf16, int kColumns, int kKeys>
+/// kColumns of v a block.
+template <bool kBf16, int kColumns>
 __global__ void __launch_bounds__(kTensorThreads) tensor_attention_kernel(ATTNPROF_PARAMETER AttentionArgs args) {
+  constexpr int kKeys = kTensorTileKeys;
   constexpr int kScoreTiles = kKeys / 8;
   constexpr int kValueTiles = kColumns / 8;
   ATTNPROF_SHARED(std::uint16_t, shared);
@@ -153,18 +155,12 @@ __global__ void __launch_bounds__(kTensorThreads) tensor_attention_kernel(ATTNPR
   }
 }
 
-template <bool kBf16, int kColumns, int kKeys>
-void start_tensor_attention_as(const AttentionArgs& args, Stream stream) {
-  const auto kernel = tensor_attention_kernel<kBf16, kColumns, kKeys>;
+template <bool kBf16, int kColumns>
+void start_tensor_attention(const AttentionArgs& args, Stream stream) {
+  const auto kernel = tensor_attention_kernel<kBf16, kColumns>;
   ATTNPROF_ALLOW_SHARED(kernel, args.shared_bytes);
   ATTNPROF_LAUNCH(kernel, attention_grid(args), dim3(kTensorThreads), static_cast<std::size_t>(args.shared_bytes),
                   stream, args);
-}
-
-template <bool kBf16, int kColumns>
-void start_tensor_attention(const AttentionArgs& args, Stream stream) {
-  args.tile_keys == 64 ? start_tensor_attention_as<kBf16, kColumns, 64>(args, stream)
-                       : start_tensor_attention_as<kBf16, kColumns, 32>(args, stream);
 }
 
 /// kColumns of v a block.

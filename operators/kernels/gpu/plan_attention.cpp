@@ -8,6 +8,7 @@ namespace {
 
 /// Rows of a tile: four warps of 16 with tensor cores, and what fits the registers of a block without.
 constexpr std::int64_t kTensorRows = 64;
+constexpr std::int64_t kTensorKeys = 64;
 constexpr std::int64_t kPlainRows = 16;
 /// A block without an opt-in gets this much.
 constexpr std::int64_t kEasyShared = 48 * 1024;
@@ -39,11 +40,9 @@ void choose_tiles(AttentionArgs& args, const Binder& binder, const Attention& op
   args.tile_rows = kTensorRows;
   args.tensor_cores = halves && facts.compute_major >= 8 && binder.dtype(op.k) == binder.dtype(op.q) &&
                       binder.dtype(op.v) == binder.dtype(op.q);
-  for (const std::int64_t keys : {std::int64_t{64}, std::int64_t{32}}) {
-    args.tile_keys = keys;
-    if (args.tensor_cores && attention_shared_bytes(args) <= facts.shared_bytes) {
-      return;
-    }
+  args.tile_keys = kTensorKeys;
+  if (args.tensor_cores && attention_shared_bytes(args) <= facts.shared_bytes) {
+    return;
   }
   args.tensor_cores = false;
   args.tile_rows = kPlainRows;
