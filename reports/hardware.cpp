@@ -2,10 +2,10 @@
 
 #include "operators/core/error.hpp"
 #include "operators/core/registry.hpp"
-#include "reports/spec_sheets.hpp"
 #include "reports/json_reader.hpp"
 #include "reports/record_json.hpp"
 #include "reports/roofs.hpp"
+#include "reports/spec_sheets.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -132,8 +132,8 @@ std::string device_json(const operators::gpu::DeviceFacts& device,
     } else if (one.what == "DRAM") {
       bandwidth.push_back({{"level", one.what}, {"bytes_per_s", one.per_s}});
     } else { // caches stand before the memory, and need their size
-      bandwidth.insert(bandwidth.begin(),
-                       {{"level", one.what}, {"bytes_per_s", one.per_s}, {"capacity_bytes", device.l2_bytes}});
+      const Json cache = {{"level", one.what}, {"bytes_per_s", one.per_s}, {"capacity_bytes", device.l2_bytes}};
+      bandwidth.insert(bandwidth.begin(), cache);
     }
     sources.push_back(fmt::format("{}: {}", one.what, one.source));
   }

@@ -38,7 +38,8 @@ Hardware hardware_from_json(std::string_view text, std::string_view what);
 std::string device_json(const operators::gpu::DeviceFacts& device,
                         const std::vector<operators::gpu::DeviceCeiling>& ceilings);
 
-/// The built-in machine of this name, or of its first part where only one begins so (h100), else the file of this path. Throws operators::Error(kUsage) that lists the names.
+/// The built-in machine of this name, or of its first part where only one begins so (h100), else the file of this path.
+/// Throws operators::Error(kUsage) that lists the names.
 Hardware find_hardware(Files& files, const std::string& name_or_path);
 
 } // namespace attnprof::reports

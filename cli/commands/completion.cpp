@@ -51,7 +51,7 @@ Command manual_command() {
   out.summary = "the manual page, for man";
   out.usage = "[-o FILE]";
   out.options = {{"--output", "-o", "FILE", "instead of standard output", OptionGroup::kOutput}};
-  out.examples = {"manual -o attnprof.1", "manual | man -l -"};
+  out.examples = {"manual", "manual -o attnprof.1"};
   out.run = manual;
   return out;
 }

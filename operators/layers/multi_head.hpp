@@ -32,8 +32,8 @@ struct MultiHead {
 /// Multi-head attention with shared key and value heads on x [batch * tokens, dim]; weights wq [dim, heads * qk_dim],
 /// wk, wv [dim, kv_heads * ...], or wqkv, and wo [heads * v_dim, dim_out]; scale 1/sqrt(qk_dim). With past_len, keys
 /// and values are appended to k_cache and v_cache [batch, kv_heads, past_len + tokens, ...] and attention runs over the
-/// whole cache. Under a sliding window the cache keeps the keys that it can see and is a ring: attention then runs over a
-/// copy of the past beside the new keys. Source: Vaswani et al. 2017, eq. 1; Shazeer 2019; Ainslie et al. 2023.
+/// whole cache. Under a sliding window the cache keeps the keys that it can see and is a ring: attention then runs over
+/// a copy of the past beside the new keys. Source: Vaswani et al. 2017, eq. 1; Shazeer 2019; Ainslie et al. 2023.
 View build_multi_head(GraphBuilder& builder, const MultiHead& sizes, const View& x);
 
 /// The same for a configuration that resolve_multi_head completed.

@@ -52,12 +52,13 @@ QuantityRow tensor_row(DType dtype) {
   if (dtype == DType::kBf16) {
     return {GpuQuantity::kTensorOps, {{{{"sm__ops_path_tensor_src_bf16_dst_fp32", 1}}}}};
   }
-  // On GH100 the sum over both formats of the result takes a pass more than its two dense parts.
+  // Every product here accumulates in 32 bits; results in 16 would take a pass more. On GH100 the two dense parts share
+  // a pass, their sum does not.
   return {GpuQuantity::kTensorOps,
           {{{{"sm__ops_path_tensor_op_hgmma_src_fp16_sparsity_off", 1},
              {"sm__ops_path_tensor_op_hmma_src_fp16_dst_fp32_sparsity_off", 1}}},
-           {{{"sm__ops_path_tensor_src_fp16_dst_fp16", 1}, {"sm__ops_path_tensor_src_fp16_dst_fp32", 1}}},
-           {{{"sm__ops_path_tensor_src_fp16_dst_fp16", 1}, {"sm__ops_path_tensor_src_fp16_bf16_tf32_dst_fp32", 1}}}}};
+           {{{"sm__ops_path_tensor_src_fp16_dst_fp32", 1}}},
+           {{{"sm__ops_path_tensor_src_fp16_bf16_tf32_dst_fp32", 1}}}}};
 }
 
 /// A warp instruction of the unit that computes exp, rsqrt, sin and their kin works on 32 threads.

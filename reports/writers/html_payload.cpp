@@ -169,7 +169,8 @@ Payload html_payload(const ResultSet& results, const PayloadLimits& limits, cons
   out.json["schema_version"] = kSchemaVersion;
   const bool main_only = results.records.size() > limits.all_columns_cases;
   add_rows(out.json, results.records, main_only);
-  const std::size_t left_out = add_kernels(out.json, results.records, main_only ? limits.kernel_rows / 2 : limits.kernel_rows);
+  const std::size_t left_out =
+      add_kernels(out.json, results.records, main_only ? limits.kernel_rows / 2 : limits.kernel_rows);
   add_charts(out.json, results, main_only ? SampleLimits{50, 10'000} : SampleLimits{});
   add_warnings(out.json, results.records);
   if (!history.is_null()) {

@@ -224,7 +224,7 @@ TEST_CASE("sweep: a baseline is a gate") {
   const RunResult wider = place.run(sweep + ".*4x4 --baseline before --fail-on missing -o after");
   INFO(wider.out);
   CHECK(wider.exit_code == 5); // one of the two rows is gone
-  CHECK(has(wider.out, "missing"));
+  CHECK(has(wider.out, "MISSING"));
   CHECK(place.run(sweep + " --baseline before --fail-on missing,fail -o same").exit_code == 0);
 }
 

@@ -121,8 +121,8 @@ TEST_CASE("manual: every command, flag and exit code, in roff that breaks no lin
   if (const std::string groff = find_program("groff"); !groff.empty()) {
     const tests::TempDir folder;
     std::ofstream(folder.path() / "attnprof.1") << page;
-    const tests::RunResult result =
-        tests::run_program(groff, {"-man", "-ww", "-Wbreak", "-z", "-Kutf8", (folder.path() / "attnprof.1").string()}, {});
+    const tests::RunResult result = tests::run_program(
+        groff, {"-man", "-ww", "-Wbreak", "-z", "-Kutf8", (folder.path() / "attnprof.1").string()}, {});
     CHECK(result.exit_code == 0);
     CHECK(result.err.empty());
   }

@@ -114,7 +114,7 @@ struct DepthwiseArgs {
   const std::byte* taps = nullptr; ///< [kernel_h * kernel_w][channels]
   bool taps_bf16 = false;
   bool in_place = false; ///< the maps fit the caches: rows may be read by channels, pixel after pixel
-  StepList steps; ///< operands: outer = batch, output row; row = output column; column = channel
+  StepList steps;        ///< operands: outer = batch, output row; row = output column; column = channel
   std::byte* scratch = nullptr;
   std::int64_t scratch_stride = 0;
 };
