@@ -14,7 +14,7 @@ struct Preset {
   PlainTrunk trunk;
 };
 /// Widths and heads: Touvron et al. 2021, table 1; 384 pixels and the distilled ones: the public code.
-constexpr std::array<Preset, 10> kPresets = {{
+constexpr std::array<Preset, 11> kPresets = {{
     {"vit_tiny_patch16_224", 224, {192, 3, 12, 1}},
     {"vit_small_patch16_224", 224, {384, 6, 12, 1}},
     {"vit_base_patch16_224", 224, {768, 12, 12, 1}},
@@ -24,6 +24,7 @@ constexpr std::array<Preset, 10> kPresets = {{
     {"deit_tiny_distilled_patch16_224", 224, {192, 3, 12, 2}},
     {"deit_small_distilled_patch16_224", 224, {384, 6, 12, 2}},
     {"deit_base_distilled_patch16_224", 224, {768, 12, 12, 2}},
+    {"deit_base_distilled_patch16_384", 384, {768, 12, 12, 2}},
     {"vit_miniature", 32, {8, 2, 2, 2}},
 }};
 
