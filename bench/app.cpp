@@ -169,7 +169,7 @@ int run_chosen(const Settings& settings, std::ostream& out, std::ostream& err, S
                            : fmt::format("{} {}\n", library.name, library.version));
   }
   const SamplerOptions options =
-      settings.small ? SamplerOptions{1e-4, 0.0, 3, 3} : SamplerOptions{2e-3, settings.slice_s, 5, 21};
+      settings.small ? SamplerOptions{1e-4, 0.0, 3, 3} : SamplerOptions{4e-3, settings.slice_s, 5, 21};
   ThreadClock thread_clock;
   Runner runner(machine.isa, libraries, options, settings.cpu_time ? thread_clock : *seams.clock);
   const std::int64_t begin_ns = seams.clock->now_ns();

@@ -19,26 +19,32 @@ double seconds_per_run(const Contestant& contestant, std::int64_t runs, profiler
   return profilers::seconds_between(begin_ns, clock.now_ns()) / static_cast<double>(runs);
 }
 
-/// Runs that fill a sample, found by doubling: a single short run is mostly the clock's own cost.
-std::int64_t runs_in_sample(const Contestant& contestant, double sample_s, profilers::Clock& clock) {
+/// Runs that fill a sample.
+struct SamplePlan {
+  std::int64_t runs = 1;
+  bool warm = false; ///< one run before them
+};
+
+/// Found by doubling: a single short run is mostly the clock's own cost.
+SamplePlan plan_sample(const Contestant& contestant, const SamplerOptions& options, profilers::Clock& clock) {
   contestant.run();
   std::int64_t runs = 1;
   double run_s = seconds_per_run(contestant, runs, clock);
-  while (run_s * static_cast<double>(runs) < 0.25 * sample_s && static_cast<double>(runs) < kMostRuns) {
+  while (run_s * static_cast<double>(runs) < 0.25 * options.sample_s && static_cast<double>(runs) < kMostRuns) {
     runs *= 4;
     run_s = seconds_per_run(contestant, runs, clock);
   }
-  const double wanted = run_s > 0 ? std::floor(sample_s / run_s) : kMostRuns;
-  return static_cast<std::int64_t>(std::clamp(wanted, 1.0, kMostRuns));
+  const double wanted = run_s > 0 ? std::floor(options.sample_s / run_s) : kMostRuns;
+  return {static_cast<std::int64_t>(std::clamp(wanted, 1.0, kMostRuns)), run_s < options.sample_s};
 }
 
 } // namespace
 
 Rounds sample(std::span<const Contestant> contestants, const SamplerOptions& options, profilers::Clock& clock) {
   const std::size_t count = contestants.size();
-  std::vector<std::int64_t> runs;
+  std::vector<SamplePlan> plans;
   for (const Contestant& contestant : contestants) {
-    runs.push_back(runs_in_sample(contestant, options.sample_s, clock));
+    plans.push_back(plan_sample(contestant, options, clock));
   }
   Rounds out;
   out.times_s.resize(count);
@@ -50,7 +56,10 @@ Rounds sample(std::span<const Contestant> contestants, const SamplerOptions& opt
     }
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t which = round % 2 == 0 ? i : count - 1 - i;
-      out.times_s[which].push_back(seconds_per_run(contestants[which], runs[which], clock));
+      if (plans[which].warm) {
+        contestants[which].run();
+      }
+      out.times_s[which].push_back(seconds_per_run(contestants[which], plans[which].runs, clock));
     }
   }
   return out;

@@ -101,6 +101,22 @@ TEST_CASE("cpu math: exp of softmax within 2 ulp, subnormal results flushed to z
   }
 }
 
+TEST_CASE("cpu math: powers of two of the fused softmax within 3 ulp, subnormal results flushed to zero", "[cpu]") {
+  for (const std::string& isa : cpu::runnable_isas()) {
+    INFO(isa);
+    const MapFn fn = cpu::select_kernels(isa).exp2_nonpositive;
+    // Between -126.5 and -126 the result is subnormal, below 0.
+    const Worst worst = worst_over(fn, true, [](double x) { return x < -126.5 ? 0.0 : std::exp2(x); });
+    INFO("worst " << worst.ulps << " ulp at " << worst.at);
+    CHECK(worst.ulps <= 3.0);
+    CHECK(at(fn, -INFINITY) == 0.0F);
+    CHECK(at(fn, -127.0F) == 0.0F);
+    CHECK(std::isnan(at(fn, NAN)));
+    CHECK(at(fn, 0.0F) == 1.0F);
+    CHECK(at(fn, -126.0F) == 0x1p-126F);
+  }
+}
+
 TEST_CASE("cpu math: erf within 6 ulp over the whole range", "[cpu]") {
   for (const std::string& isa : cpu::runnable_isas()) {
     INFO(isa);

@@ -36,6 +36,7 @@ struct KernelTable {
   // Vector functions on arrays; the kernels above use the same code.
   void (*exp)(const float* x, float* y, std::int64_t n);
   void (*exp_nonpositive)(const float* x, float* y, std::int64_t n);
+  void (*exp2_nonpositive)(const float* x, float* y, std::int64_t n);
   void (*erf)(const float* x, float* y, std::int64_t n);
   void (*sigmoid)(const float* x, float* y, std::int64_t n);
   void (*tanh)(const float* x, float* y, std::int64_t n);

@@ -134,15 +134,17 @@ class AttentionKernel final : public CpuKernel {
     const std::int64_t v_width = round_up(args_.v_dim, columns);
     const std::int64_t rows = args_.tile_queries;
     const std::int64_t tiles = ceil_div(args_.n_k, args_.tile_keys);
-    constexpr std::int64_t kNearKeys = 32; // keys that the decoding core gathers at a time
     ScratchLayout layout;
-    args_.q_at = layout.add((round_up(rows, table_.tile_rows) * args_.qk_dim + table_.lanes) * 4);
+    args_.q_at = layout.add((round_up(rows, table_.tile_rows) * staggered(args_.qk_dim, table_.lanes)) * 4);
     args_.k_at = layout.add((decode_ ? kNearKeys : tiles * tile_width) * args_.qk_dim * 4);
     args_.v_at = layout.add((decode_ ? kNearKeys : args_.n_k) * v_width * 4);
-    args_.scores_at = layout.add(rows * tile_width * 4);
+    const std::int64_t rows_at_once = decode_ ? rows : table_.tile_rows;
+    args_.scores_at = layout.add(rows_at_once * (tile_width + table_.lanes) * 4);
     args_.sums_at = layout.add(rows * v_width * 4);
-    args_.state_at = layout.add(rows * 8 + tile_width * 4);
-    args_.partial_at = decode_ ? layout.add(2 * rows * (2 + args_.v_dim) * 4) : 0;
+    // Maxima, corrections and a sum for each lane (isa/attention_tile.hpp), then a row of the bias.
+    const std::int64_t state = 2 * round_up(rows, table_.lanes) + rows * table_.lanes;
+    args_.state_at = layout.add((state + tile_width) * 4);
+    args_.partial_at = decode_ ? layout.add(2 * (state + rows * args_.v_dim) * 4) : 0;
     args_.scratch_stride = layout.stride();
   }
 

@@ -1,20 +1,19 @@
 #include "operators/kernels/cpu/isa/attention_tile.hpp"
+#include "operators/kernels/cpu/isa/decode_tile.hpp"
 #include "operators/kernels/cpu/isa/entries.hpp"
 #include "operators/kernels/cpu/isa/panels.hpp"
-#include "operators/kernels/cpu/isa/vectors.hpp"
 
 namespace attnprof::operators::ATTNPROF_ISA {
 namespace {
 
 using cpu::AttentionArgs;
 
-/// Keys handled together: their rows stay in the first-level cache while all query rows of the group pass over them.
-constexpr Index kNearKeys = 32;
+using cpu::kNearKeys;
 
-/// Partial result of one share for one key head: state of each row, then its sums.
+/// Partial result of one share for one key head: state of each row and what it mixed.
 struct Partial {
-  RowState* state;
-  float* sums;
+  RowStates state;
+  float* mixed;
 };
 
 /// All query rows of one key head (group x n_q, few) against a range of keys, which are read once and in place.
@@ -22,56 +21,60 @@ class DecodeCore {
  public:
   DecodeCore(const AttentionArgs& args, int share)
       : args_(args), rows_(args.group * args.n_q), q_(at(share, args.q_at)), k_(at(share, args.k_at)),
-        v_(at(share, args.v_at)), scores_(at(share, args.scores_at)), sums_(at(share, args.sums_at)),
-        state_(reinterpret_cast<RowState*>(at(share, args.state_at))),
-        bias_row_(reinterpret_cast<float*>(state_ + rows_)), tile_width_(rounded_up(args.tile_keys, kTileColumns)) {}
+        v_(at(share, args.v_at)), scores_(at(share, args.scores_at)), mixed_(at(share, args.sums_at)),
+        state_(RowStates::in(at(share, args.state_at), rows_)),
+        bias_row_(at(share, args.state_at) + RowStates::floats(rows_)),
+        tile_width_(cpu::staggered(args.tile_keys, kLanes)), q_row_(cpu::staggered(args.qk_dim, kLanes)) {}
 
   void run(Index head, Index first_tile, Index end_tile) {
     head_ = head;
+    state_.clear(rows_);
     for (Index r = 0; r < rows_; ++r) {
-      state_[r] = RowState{};
       const Operand& q = args_.q;
-      read_into(q, element(q, offset(q, r)), args_.qk_dim, q_ + r * args_.qk_dim);
+      read_into(q, element(q, offset(q, r)), args_.qk_dim, q_ + r * q_row_);
     }
     for (Index tile = first_tile; tile < end_tile; ++tile) {
       visit(args_.visited.begin + tile * args_.tile_keys, tile == first_tile);
     }
   }
-  [[nodiscard]] Partial result() const { return {state_, sums_}; }
+  [[nodiscard]] Partial result() const { return {state_, mixed_}; }
 
   /// Slot 0: a head that an earlier share began; slot 1: one that a later share ends.
   [[nodiscard]] Partial partial(int share, int slot) const {
-    float* from = at(share, args_.partial_at) + slot * rows_ * (2 + args_.v_dim);
-    return {reinterpret_cast<RowState*>(from), from + 2 * rows_};
+    const Index state = RowStates::floats(rows_);
+    float* from = at(share, args_.partial_at) + slot * (state + rows_ * args_.v_dim);
+    return {RowStates::in(from, rows_), from + state};
   }
   void keep(int share, int slot) const {
     const Partial to = partial(share, slot);
-    for (Index r = 0; r < rows_; ++r) {
-      to.state[r] = state_[r];
-    }
-    gather(sums_, 1, rows_ * args_.v_dim, to.sums);
+    gather(state_.top, 1, RowStates::floats(rows_), to.state.top);
+    gather(mixed_, 1, rows_ * args_.v_dim, to.mixed);
   }
   /// Adds another range of keys of the same head to `into`.
   void combine(const Partial& into, const Partial& other) const {
     for (Index r = 0; r < rows_; ++r) {
-      const float top = into.state[r].top > other.state[r].top ? into.state[r].top : other.state[r].top;
-      const float mine = top == -__builtin_inff() ? 1.0F : exp_one(into.state[r].top - top);
-      const float theirs = top == -__builtin_inff() ? 1.0F : exp_one(other.state[r].top - top);
-      into.state[r].sum = into.state[r].sum * mine + other.state[r].sum * theirs;
-      into.state[r].top = top;
-      float* sums = into.sums + r * args_.v_dim;
-      map_rows(sums, other.sums + r * args_.v_dim, sums, args_.v_dim,
-               [&](Vec a, Vec b) { return fma(b, broadcast(theirs), a * mine); });
+      float& top = into.state.top[r];
+      const float other_top = other.state.top[r];
+      const float common = top > other_top ? top : other_top;
+      const bool nothing = common == -__builtin_inff();
+      const Vec mine = nothing ? broadcast(1.0F) : exp2_nonpositive(broadcast(top - common));
+      const Vec theirs = nothing ? broadcast(1.0F) : exp2_nonpositive(broadcast(other_top - common));
+      const auto join = [&](Vec a, Vec b) { return fma(b, theirs, a * mine); };
+      float* sums = into.state.sums + r * kLanes;
+      map_rows(sums, other.state.sums + r * kLanes, sums, kLanes, join);
+      float* mixed = into.mixed + r * args_.v_dim;
+      map_rows(mixed, other.mixed + r * args_.v_dim, mixed, args_.v_dim, join);
+      top = common;
     }
   }
   void write(Index head, const Partial& from) {
     head_ = head;
     for (Index r = 0; r < rows_; ++r) {
       std::byte* target = element_to_write(args_.y, offset(args_.y, r));
-      float* sums = from.sums + r * args_.v_dim;
-      float* y = row_to_write(args_.y, target, sums);
-      const Vec factor = broadcast(final_factor(args_, from.state[r]));
-      map_row(sums, y, args_.v_dim, [&](Vec v) { return v * factor; });
+      float* mixed = from.mixed + r * args_.v_dim;
+      float* y = row_to_write(args_.y, target, mixed);
+      const Vec factor = broadcast(final_factor(args_, from.state.sum(r)));
+      map_row(mixed, y, args_.v_dim, [&](Vec v) { return v * factor; });
       write_row(args_.y, y, args_.v_dim, target);
     }
   }
@@ -85,79 +88,85 @@ class DecodeCore {
     return outer_offset(operand, args_.nest, position) + row % args_.n_q * operand.row;
   }
 
+  /// `key` of k or v: where it lies for the head at hand.
+  [[nodiscard]] const std::byte* key_of(const Operand& operand, Index key) const {
+    const Position position = position_of(args_.nest, head_ * args_.group);
+    return element(operand, outer_offset(operand, args_.nest, position) + key * operand.row);
+  }
   void visit(Index key, bool first) {
     const Index count = least(args_.tile_keys, args_.n_k - key);
-    const Position position = position_of(args_.nest, head_ * args_.group);
-    const std::byte* k = element(args_.k, outer_offset(args_.k, args_.nest, position) + key * args_.k.row);
-    const std::byte* v = element(args_.v, outer_offset(args_.v, args_.nest, position) + key * args_.v.row);
+    const std::byte* k = key_of(args_.k, key);
+    const std::byte* v = key_of(args_.v, key);
+    const auto row_of = [](const Operand& operand, const std::byte* tile, Index row) {
+      return tile + row * operand.row * (operand.bf16 ? 2 : 4);
+    };
     for (Index j = 0; j < count; j += kNearKeys) {
-      fetch(args_.k, k, j + kNearKeys, args_.qk_dim);
-      score(k + j * args_.k.row * (args_.k.bf16 ? 2 : 4), j, least(kNearKeys, count - j));
+      const Index next = j + kNearKeys;
+      score(row_of(args_.k, k, j), j, least(kNearKeys, count - j), {next < count ? row_of(args_.k, k, next) : v});
     }
-    fetch(args_.v, v, 0, args_.v_dim);
-    for (Index r = 0; r < rows_; ++r) {
-      const RowRange whole = args_.row_keys[r % args_.n_q];
-      const RowRange keep{whole.begin - key, whole.end - key};
-      if (args_.squared_relu) {
-        square_row(scores_ + r * tile_width_, count, keep);
-        continue;
-      }
-      const float* bias = nullptr;
-      if (args_.bias.address != nullptr) {
-        const std::byte* from = element(args_.bias, offset(args_.bias, r) + key * args_.bias.column);
-        bias = read_row(args_.bias, from, count, bias_row_);
-      }
-      const float correction = weigh_row(state_[r], scores_ + r * tile_width_, count, keep, args_.scale, bias);
-      if (!first && correction != 1.0F) {
-        scale_row(sums_ + r * args_.v_dim, args_.v_dim, correction);
-      }
-    }
+    weigh(key, count, first);
     for (Index j = 0; j < count; j += kNearKeys) {
-      fetch(args_.v, v, j + kNearKeys, args_.v_dim);
-      mix(v + j * args_.v.row * (args_.v.bf16 ? 2 : 4), j, least(kNearKeys, count - j), !first || j > 0);
+      const Index next = j + kNearKeys;
+      mix(row_of(args_.v, v, j), j, least(kNearKeys, count - j), !first || j > 0,
+          {next < count ? row_of(args_.v, v, next) : row_of(args_.k, k, count)});
     }
   }
 
-  /// Asks for kNearKeys rows from `row` on. Products read several rows beside each other and values in strips, in an
-  /// order that no hardware prefetcher follows; what lies past the last row is asked for in vain.
-  static void fetch(const Operand& operand, const std::byte* from, Index row, Index width) {
-    if (operand.column != 1) {
+  void weigh(Index key, Index count, bool first) {
+    const auto keep = [&](Index r) {
+      const RowRange whole = args_.row_keys[r % args_.n_q];
+      return RowRange{whole.begin - key, whole.end - key};
+    };
+    if (args_.squared_relu) {
+      for (Index r = 0; r < rows_; ++r) {
+        square_row(scores_ + r * tile_width_, count, keep(r));
+      }
       return;
     }
-    const Index element_bytes = operand.bf16 ? 2 : 4;
-    for (Index i = row; i < row + kNearKeys; ++i) {
-      const std::byte* line = from + i * operand.row * element_bytes;
-      for (Index at = 0; at < width * element_bytes; at += 64) {
-        __builtin_prefetch(line + at);
+    weigh_rows(state_, 0, rows_, scores_, tile_width_, count, args_.scale, keep, [&](Index r) {
+      const Operand& bias = args_.bias;
+      return bias.address == nullptr
+                 ? nullptr
+                 : read_row(bias, element(bias, offset(bias, r) + key * bias.column), count, bias_row_);
+    });
+    for (Index r = 0; !first && r < rows_; ++r) {
+      if (state_.correction[r] != 1.0F) {
+        scale_row(mixed_ + r * args_.v_dim, args_.v_dim, state_.correction[r]);
       }
     }
   }
 
-  void score(const std::byte* k, Index j, Index count) {
-    float* to = scores_ + j;
-    if (args_.k.column != 1) {
-      copy_rows_to(args_.k, k, count, args_.qk_dim, k_, args_.qk_dim);
-      dots(rows_, args_.qk_dim, q_, args_.qk_dim, k_, args_.qk_dim, count, to, tile_width_);
-    } else if (args_.k.bf16) {
-      dots(rows_, args_.qk_dim, q_, args_.qk_dim, reinterpret_cast<const Bf16*>(k), args_.k.row, count, to,
-           tile_width_);
+  /// use(keys, row): rows of `width`, in place where their columns are dense, else copied.
+  template <class Use>
+  void with_rows(const Operand& operand, const std::byte* from, Index count, Index width, float* copy, Use&& use) {
+    if (operand.column != 1) {
+      copy_rows_to(operand, from, count, width, copy, width);
+      use(static_cast<const float*>(copy), width);
+    } else if (operand.bf16) {
+      use(reinterpret_cast<const Bf16*>(from), operand.row);
     } else {
-      dots(rows_, args_.qk_dim, q_, args_.qk_dim, reinterpret_cast<const float*>(k), args_.k.row, count, to,
-           tile_width_);
+      use(reinterpret_cast<const float*>(from), operand.row);
     }
   }
 
-  void mix(const std::byte* v, Index j, Index count, bool add) {
-    const float* weights = scores_ + j;
-    const Index n = args_.v_dim;
-    if (args_.v.column != 1) {
-      copy_rows_to(args_.v, v, count, n, v_, n);
-      mixes(add, rows_, count, weights, tile_width_, v_, n, n, sums_, n);
-    } else if (args_.v.bf16) {
-      mixes(add, rows_, count, weights, tile_width_, reinterpret_cast<const Bf16*>(v), args_.v.row, n, sums_, n);
-    } else {
-      mixes(add, rows_, count, weights, tile_width_, reinterpret_cast<const float*>(v), args_.v.row, n, sums_, n);
-    }
+  void score(const std::byte* from, Index j, Index count, Upcoming upcoming) {
+    const Index width = args_.qk_dim;
+    with_rows(args_.k, from, count, width, k_, [&](const auto* k, Index row) {
+      for_row_parts(rows_, [&]<int R>(Index r) {
+        score_rows<R>(q_ + r * q_row_, q_row_, width, k, row, count, upcoming, scores_ + r * tile_width_ + j,
+                      tile_width_);
+      });
+    });
+  }
+
+  void mix(const std::byte* from, Index j, Index count, bool add, Upcoming upcoming) {
+    const Index width = args_.v_dim;
+    with_rows(args_.v, from, count, width, v_, [&](const auto* v, Index row) {
+      for_row_parts(rows_, [&]<int R>(Index r) {
+        mix_rows<R>(add, scores_ + r * tile_width_ + j, tile_width_, count, v, row, upcoming, mixed_ + r * width,
+                    width);
+      });
+    });
   }
 
   const AttentionArgs& args_;
@@ -166,10 +175,11 @@ class DecodeCore {
   float* k_;
   float* v_;
   float* scores_;
-  float* sums_;
-  RowState* state_;
+  float* mixed_;
+  RowStates state_;
   float* bias_row_;
-  Index tile_width_;
+  Index tile_width_; ///< of a row of scores
+  Index q_row_;
   Index head_ = 0;
 };
 

@@ -1,15 +1,11 @@
 #pragma once
 #include "operators/kernels/cpu/isa/rows.hpp"
 
-// The weights of a row of scores, shared by the tiled and the decoding core: the online softmax (Milakov and Gimelshein
-// 2018) or the squared relu (Hua et al. 2022).
+// The weights of rows of scores, shared by the tiled and the decoding core: the online softmax (Milakov and Gimelshein
+// 2018) or the squared relu (Hua et al. 2022). Exponents are powers of two: the factor log2(e) is part of the scale.
 namespace attnprof::operators::ATTNPROF_ISA {
 
-/// Running maximum and sum of one query row.
-struct RowState {
-  float top = -__builtin_inff();
-  float sum = 0.0F;
-};
+inline constexpr float kLog2E = 1.44269504F;
 
 /// s = s * scale + bias, when the scale cannot be folded into the exponential.
 static inline void scale_scores(float* s, Index n, float scale, const float* bias) {
@@ -34,35 +30,31 @@ static inline float top_score(const float* s, Index n) {
   return max_of(max(a, b));
 }
 
-/// s = exp(s * scale - top); returns the sum.
-static inline float exp_scores(float* s, Index n, float scale, float top) {
+/// s = 2^(s * scale - top); returns the sums of the lanes.
+static inline Vec exp_scores(float* s, Index n, float scale, float top) {
   const Vec factor = broadcast(scale);
   const Vec shift = broadcast(-top);
   Vec a = zero();
   Vec b = zero();
   Index i = 0;
   for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    const Vec e = exp_nonpositive(fma(load(s + i), factor, shift));
-    const Vec f = exp_nonpositive(fma(load(s + i + kLanes), factor, shift));
+    const Vec e = exp2_nonpositive(fma(load(s + i), factor, shift));
+    const Vec f = exp2_nonpositive(fma(load(s + i + kLanes), factor, shift));
     store(s + i, e);
     store(s + i + kLanes, f);
     a += e;
     b += f;
   }
   for (; i < n; i += kLanes) {
-    const Vec e = keep_first(exp_nonpositive(fma(load_upto(s + i, n - i), factor, shift)), n - i, zero());
+    const Vec e = keep_first(exp2_nonpositive(fma(load_upto(s + i, n - i), factor, shift)), n - i, zero());
     store_upto(s + i, e, n - i);
     a += e;
   }
-  return sum_of(a + b);
+  return a + b;
 }
 
-ATTNPROF_INLINE float exp_one(float x) {
-  return exp_nonpositive(broadcast(x))[0];
-}
-
-/// The attended part of a row of n scores; the others become 0.
-static inline Range keep_attended(float* s, Index n, RowRange keep) {
+/// The attended part of the scores [0, n) of a row; the others become 0.
+ATTNPROF_INLINE Range keep_attended(float* s, Index n, RowRange keep) {
   const Index begin = least(most(keep.begin, 0), n);
   const Index end = least(most(keep.end, begin), n);
   for (Index i = 0; i < begin; ++i) {
@@ -83,32 +75,76 @@ static inline void square_row(float* s, Index n, RowRange keep) {
   });
 }
 
-/// Turns the scores of a row into weights relative to the running maximum; `keep` are its attended columns, the others
-/// become 0. Returns the factor by which everything summed so far must be corrected.
-static inline float weigh_row(RowState& state, float* s, Index n, RowRange keep, float scale, const float* bias) {
-  const auto [begin, end] = keep_attended(s, n, keep);
-  if (begin == end) {
-    return 1.0F;
+/// Running maxima, as powers of two, and sums (one a lane) of some query rows. The arrays have room for whole vectors.
+struct RowStates {
+  float* top;
+  float* correction; ///< by which everything summed so far must be multiplied after the last weigh_rows
+  float* sums;       ///< [rows][kLanes]
+
+  static Index floats(Index rows) { return 2 * rounded_up(rows, kLanes) + rows * kLanes; }
+  static RowStates in(float* memory, Index rows) {
+    const Index room = rounded_up(rows, kLanes);
+    return {memory, memory + room, memory + 2 * room};
   }
-  if (bias != nullptr || scale <= 0.0F) {
-    scale_scores(s + begin, end - begin, scale, bias == nullptr ? nullptr : bias + begin);
-    scale = 1.0F;
-  }
-  const float seen = top_score(s + begin, end - begin) * scale;
-  const float top = seen > state.top ? seen : state.top;
-  if (top == -__builtin_inff()) { // only -inf so far, or NaN, which the sum below would carry
-    float sum = 0.0F;
-    for (Index i = begin; i < end; ++i) {
-      s[i] = s[i] == s[i] ? 0.0F : s[i];
-      sum += s[i];
+  void clear(Index rows) const {
+    for (Index i = 0; i < rounded_up(rows, kLanes); ++i) {
+      top[i] = -__builtin_inff();
+      correction[i] = 1.0F;
     }
-    state.sum += sum;
-    return 1.0F;
+    for (Index i = 0; i < rows * kLanes; ++i) {
+      sums[i] = 0.0F;
+    }
   }
-  const float correction = exp_one(state.top - top);
-  state.sum = state.sum * correction + exp_scores(s + begin, end - begin, scale, top);
-  state.top = top;
-  return correction;
+  [[nodiscard]] float sum(Index row) const { return sum_of(load(sums + row * kLanes)); }
+};
+
+/// Only -inf so far, or NaN, which the sum carries on.
+static inline Vec weigh_nothing(float* s, Index n) {
+  Vec sum = zero();
+  for (Index i = 0; i < n; ++i) {
+    s[i] = s[i] == s[i] ? 0.0F : s[i];
+    sum[0] += s[i];
+  }
+  return sum;
+}
+
+/// Turns the scores s[rows][n] into weights relative to the running maxima; of row r only keep(r) is attended to, the
+/// others become 0. bias(r) is that row's bias or null. Maxima of all rows come first, then all exponentials: the
+/// latency of a maximum, which every exponential of its row waits for, passes while other rows are worked on.
+template <class Keep, class Bias>
+ATTNPROF_INLINE void weigh_rows(const RowStates& state, Index first, Index rows, float* s, Index s_row, Index n,
+                                float scale, Keep&& keep, Bias&& bias) {
+  constexpr Index kMost = 64; // rows at a time, more than any tile has
+  Range parts[kMost];
+  float tops[kMost];
+  float factor = scale * kLog2E;
+  for (Index r = 0; r < rows; ++r) {
+    float* row = s + r * s_row;
+    parts[r] = keep_attended(row, n, keep(r));
+    const Index count = parts[r].end - parts[r].begin;
+    const float* row_bias = bias(r);
+    if (row_bias != nullptr || scale <= 0.0F) {
+      scale_scores(row + parts[r].begin, count, scale, row_bias == nullptr ? nullptr : row_bias + parts[r].begin);
+      factor = kLog2E;
+    }
+    const float seen = top_score(row + parts[r].begin, count) * factor;
+    tops[r] = count > 0 && seen > state.top[first + r] ? seen : state.top[first + r];
+  }
+  for (Index r = 0; r < rows; r += kLanes) {
+    const Index count = least(kLanes, rows - r);
+    const Vec change = load_upto(state.top + first + r, count) - load_upto(tops + r, count);
+    // -inf less -inf: nothing was summed yet.
+    const Vec correction = change == change ? exp2_nonpositive(change) : broadcast(1.0F);
+    store_upto(state.correction + first + r, correction, count);
+    store_upto(state.top + first + r, load_upto(tops + r, count), count);
+  }
+  for (Index r = 0; r < rows; ++r) {
+    float* row = s + r * s_row + parts[r].begin;
+    const Index count = parts[r].end - parts[r].begin;
+    const Vec sum = tops[r] == -__builtin_inff() ? weigh_nothing(row, count) : exp_scores(row, count, factor, tops[r]);
+    float* sums = state.sums + (first + r) * kLanes;
+    store(sums, fma(load(sums), broadcast(state.correction[first + r]), sum));
+  }
 }
 
 static inline void scale_row(float* row, Index n, float factor) {
@@ -117,11 +153,11 @@ static inline void scale_row(float* row, Index n, float factor) {
 
 /// What the sums of a row are multiplied by at the end: the softmax divides by its sum, and a row that attended to
 /// nothing is zero.
-ATTNPROF_INLINE float final_factor(const cpu::AttentionArgs& args, const RowState& state) {
+ATTNPROF_INLINE float final_factor(const cpu::AttentionArgs& args, float sum) {
   if (args.squared_relu) {
     return args.scale;
   }
-  return state.sum == 0.0F ? 0.0F : 1.0F / state.sum;
+  return sum == 0.0F ? 0.0F : 1.0F / sum;
 }
 
 } // namespace attnprof::operators::ATTNPROF_ISA

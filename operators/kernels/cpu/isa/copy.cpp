@@ -122,22 +122,6 @@ void copy_typed(const RowsArgs& args, int share, int shares) {
   }
 }
 
-/// A tile of kLanes x kLanes: x is dense along rows, y along columns.
-template <class In>
-ATTNPROF_INLINE void load_turned(const In* x, Index x_column, Vec (&tile)[kLanes]) {
-#if defined(__AVX2__) && !defined(__AVX512F__)
-  if constexpr (sizeof(In) == 4) {
-    load_turned_8(x, x_column, tile);
-    return;
-  }
-#endif
-#pragma GCC unroll 16
-  for (int c = 0; c < kLanes; ++c) {
-    tile[c] = load(x + c * x_column);
-  }
-  transpose(tile);
-}
-
 /// A block that fills whole cache lines of both sides.
 constexpr Index kSide = 16;
 

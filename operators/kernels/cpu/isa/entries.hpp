@@ -24,6 +24,7 @@ void cumsum_rows(const cpu::RowsArgs& args, int share, int shares);
 void channel_conv1d(const cpu::RowsArgs& args, int share, int shares);
 void map_exp(const float* x, float* y, std::int64_t n);
 void map_exp_nonpositive(const float* x, float* y, std::int64_t n);
+void map_exp2_nonpositive(const float* x, float* y, std::int64_t n);
 void map_erf(const float* x, float* y, std::int64_t n);
 void map_sigmoid(const float* x, float* y, std::int64_t n);
 void map_tanh(const float* x, float* y, std::int64_t n);

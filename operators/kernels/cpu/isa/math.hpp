@@ -31,6 +31,22 @@ ATTNPROF_INLINE Vec exp_nonpositive(Vec x) {
   return x < -87.33654F ? zero() : r.value * scale;
 }
 
+/// 2^x of values that are not positive, for the fused softmax, whose scores are in powers of two: x = n + f with
+/// |f| <= 1/2 and 2^f by a polynomial (relative error 1.5e-7, exactly 1 at 0). From -126.5 on downwards 0, -inf gives
+/// 0, NaN stays NaN. Half the operations of exp_nonpositive: no constant has to be split, and no result is selected.
+ATTNPROF_INLINE Vec exp2_nonpositive(Vec x) {
+  constexpr float kRound = 12582912.0F;        // as above
+  const Vec held = max(broadcast(-127.0F), x); // NaN passes, being the second operand
+  const Vec shifted = held + kRound;
+  const Vec f = held - (shifted - kRound);
+  Vec p = fma(broadcast(0.001327647198F), f, broadcast(0.009675541334F));
+  p = fma(p, f, broadcast(0.05550713274F));
+  p = fma(p, f, broadcast(0.2402211972F));
+  p = fma(p, f, broadcast(0.6931469671F));
+  p = fma(p, f, broadcast(1.0F));
+  return p * as_float((as_uint(shifted) << 23) + 0x3f800000U); // the scale of n = -127 is 0
+}
+
 /// exp over the whole range, subnormal results included.
 ATTNPROF_INLINE Vec exp(Vec x) {
   // Bounds past which the result is 0 or infinite anyway; NaN passes, being the second operand.

@@ -38,11 +38,7 @@ void to_row_major(const T* from, Index row, Index column, Index rows, Index colu
   for (Index j = 0; j < whole_columns; j += kLanes) {
     for (Index i = 0; i < whole_rows; i += kLanes) {
       Vec tile[kLanes];
-#pragma GCC unroll 16
-      for (int u = 0; u < kLanes; ++u) {
-        tile[u] = load(from + i + (j + u) * column);
-      }
-      transpose(tile);
+      load_turned(from + i + j * column, column, tile);
 #pragma GCC unroll 16
       for (int u = 0; u < kLanes; ++u) {
         store(out + (i + u) * out_row + j, tile[u]);
@@ -98,21 +94,25 @@ void pack_tile(const T* from, Index row, Index column, Index rows, Index columns
   }
 }
 
-/// Adds column kk of the left and row kk of the right factor to the sums.
+/// As sum_outer_products, from rows of a that lie further away than the first-level cache: each line of them that is
+/// used asks for its neighbour in the next tile's rows, which are too many streams for hardware to follow.
 template <int R, int V>
-ATTNPROF_INLINE void add_outer_product(Vec (&sums)[R][V], const float* a, Index a_row, const float* b) {
-  Vec row[V];
-#pragma GCC unroll 2
-  for (int v = 0; v < V; ++v) {
-    row[v] = load(b + v * kLanes);
-  }
+ATTNPROF_INLINE void sum_far_rows(Vec (&sums)[R][V], Index k, const float* a, Index a_row, const float* b) {
+  constexpr Index kLine = 16;
+  sum_outer_products(sums, k % kLine, a, a_row, 1, b);
+  a += k % kLine;
+  b += k % kLine * kTileColumns;
+  for (Index kk = k / kLine; kk > 0; --kk) {
 #pragma GCC unroll 16
-  for (int i = 0; i < R; ++i) {
-    const Vec factor = broadcast(a[i * a_row]);
-#pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) {
-      sums[i][v] = fma(factor, row[v], sums[i][v]);
+    for (int i = 0; i < R; ++i) {
+      __builtin_prefetch(a + (R + i) * a_row);
     }
+#pragma GCC unroll 4
+    for (Index u = 0; u < kLine; ++u) {
+      add_outer_product(sums, a + u, a_row, b + u * kTileColumns);
+    }
+    a += kLine;
+    b += kLine * kTileColumns;
   }
 }
 
@@ -120,26 +120,18 @@ ATTNPROF_INLINE void add_outer_product(Vec (&sums)[R][V], const float* a, Index 
 /// partial.
 template <int R, int V>
 void tile_product(bool add, Index k, const float* a, Index a_row, Index a_column, const float* b, float* c, Index c_row,
-                  Index columns) {
-  Vec sums[R][V];
-#pragma GCC unroll 16
-  for (int i = 0; i < R; ++i) {
-#pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) {
-      sums[i][v] = zero();
-    }
-  }
+                  Index columns, bool far_rows) {
   // The lines of c arrive while the sums are made; the store buffer would fill up with stores that wait for them.
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
     __builtin_prefetch(c + i * c_row, 1);
     __builtin_prefetch(c + i * c_row + columns - 1, 1);
   }
-#pragma GCC unroll 4
-  for (Index kk = 0; kk < k; ++kk) {
-    add_outer_product(sums, a, a_row, b);
-    a += a_column;
-    b += kTileColumns;
+  Vec sums[R][V];
+  if (far_rows) {
+    sum_far_rows(sums, k, a, a_row, b);
+  } else {
+    sum_outer_products(sums, k, a, a_row, a_column, b);
   }
   if (columns == V * kLanes) {
 #pragma GCC unroll 16
@@ -164,16 +156,30 @@ void tile_product(bool add, Index k, const float* a, Index a_row, Index a_column
   }
 }
 
-template <int R, int V>
-ATTNPROF_INLINE void tile_of_rows(bool add, Index rows, Index k, const float* a, Index a_row, Index a_column,
-                                  const float* b, float* c, Index c_row, Index columns) {
-  if constexpr (R > 1) {
-    if (rows < R) {
-      tile_of_rows<R - 1, V>(add, rows, k, a, a_row, a_column, b, c, c_row, columns);
-      return;
+template <class T>
+void rows_to_panels(const T* from, Index row, Index rows, Index columns, float* out) {
+  // So many panels at a time that each is a stream of its own.
+  constexpr Index kPanels = 8;
+  for (Index first = 0; first < columns; first += kPanels * kTileColumns) {
+    const Index width = least(kPanels * kTileColumns, columns - first);
+    for (Index i = 0; i < rows; ++i) {
+      const T* line = from + i * row + first;
+      float* to = out + first * rows + i * kTileColumns;
+      Index j = 0;
+      for (; j + kTileColumns <= width; j += kTileColumns) {
+        const Vec a = load(line + j);
+        const Vec b = load(line + j + kLanes);
+        store(to, a);
+        store(to + kLanes, b);
+        to += rows * kTileColumns;
+      }
+      if (j < width) {
+        const Index left = width - j;
+        store(to, load_upto(line + j, left));
+        store(to + kLanes, left > kLanes ? load_first(line + j + kLanes, left - kLanes) : zero());
+      }
     }
   }
-  tile_product<R, V>(add, k, a, a_row, a_column, b, c, c_row, columns);
 }
 
 } // namespace
@@ -187,6 +193,12 @@ void copy_rows_to(const Operand& operand, const std::byte* from, Index rows, Ind
 }
 
 void pack_panels(const Operand& operand, const std::byte* from, Index rows, Index columns, float* out) {
+  static_assert(kTileVectors == 2);
+  if (operand.column == 1) {
+    operand.bf16 ? rows_to_panels(reinterpret_cast<const Bf16*>(from), operand.row, rows, columns, out)
+                 : rows_to_panels(reinterpret_cast<const float*>(from), operand.row, rows, columns, out);
+    return;
+  }
   for (Index j = 0; j < columns; j += kTileColumns) {
     const Index width = least(kTileColumns, columns - j);
     float* panel = out + j * rows;
@@ -217,14 +229,15 @@ void pack_tiles(const Operand& operand, const std::byte* from, Index rows, Index
 void panel_product(bool add, Index rows, Index k, const Factor& a, const float* panel, float* c, Index c_row,
                    Index columns) {
   static_assert(kTileVectors == 2);
+  constexpr Index kFar = 8192; // floats: 32 KiB, a first-level cache
+  const bool far_rows = a.column == 1 && rows * k > kFar;
   const float* at = a.at;
   for (Index i = 0; i < rows; i += kTileRows) {
-    const Index count = least(kTileRows, rows - i);
-    if (columns > kLanes) {
-      tile_of_rows<kTileRows, 2>(add, count, k, at, a.row, a.column, panel, c + i * c_row, c_row, columns);
-    } else {
-      tile_of_rows<kTileRows, 1>(add, count, k, at, a.row, a.column, panel, c + i * c_row, c_row, columns);
-    }
+    with_row_count(least(kTileRows, rows - i), [&]<int R>() {
+      columns > kLanes
+          ? tile_product<R, 2>(add, k, at, a.row, a.column, panel, c + i * c_row, c_row, columns, far_rows)
+          : tile_product<R, 1>(add, k, at, a.row, a.column, panel, c + i * c_row, c_row, columns, far_rows);
+    });
     at += a.tile;
   }
 }

@@ -27,6 +27,55 @@ ATTNPROF_INLINE Factor factor_of_tiles(const float* packed, Index columns) {
   return {packed, kTileRows * columns, 1, kTileRows};
 }
 
+/// Adds column kk of the left and row kk of the right factor to the sums of a register tile.
+template <int R, int V>
+ATTNPROF_INLINE void add_outer_product(Vec (&sums)[R][V], const float* a, Index a_row, const float* b) {
+  Vec row[V];
+#pragma GCC unroll 2
+  for (int v = 0; v < V; ++v) {
+    row[v] = load(b + v * kLanes);
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+    const Vec factor = broadcast(a[i * a_row]);
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) {
+      sums[i][v] = fma(factor, row[v], sums[i][v]);
+    }
+  }
+}
+
+/// The sums of a register tile: sums[R][V vectors] = a[R][k] * b[k][kTileColumns].
+template <int R, int V>
+ATTNPROF_INLINE void sum_outer_products(Vec (&sums)[R][V], Index k, const float* a, Index a_row, Index a_column,
+                                        const float* b) {
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) {
+      sums[i][v] = zero();
+    }
+  }
+#pragma GCC unroll 4
+  for (Index kk = 0; kk < k; ++kk) {
+    add_outer_product(sums, a, a_row, b);
+    a += a_column;
+    b += kTileColumns;
+  }
+}
+
+/// f.operator()<R>() with R = rows, 1 <= rows <= kTileRows.
+template <int R = kTileRows, class F>
+ATTNPROF_INLINE void with_row_count(Index rows, F&& f) {
+  if constexpr (R > 1) {
+    if (rows < R) {
+      with_row_count<R - 1>(rows, f);
+      return;
+    }
+  }
+  f.template operator()<R>();
+}
+
 /// c[rows][columns] (+)= a[rows][k] * one panel, register tile by register tile; columns <= kTileColumns.
 void panel_product(bool add, Index rows, Index k, const Factor& a, const float* panel, float* c, Index c_row,
                    Index columns);

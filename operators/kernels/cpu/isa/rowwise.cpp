@@ -332,6 +332,9 @@ void map_exp(const float* x, float* y, Index n) {
 void map_exp_nonpositive(const float* x, float* y, Index n) {
   map_row(x, y, n, [](Vec v) { return exp_nonpositive(v); });
 }
+void map_exp2_nonpositive(const float* x, float* y, Index n) {
+  map_row(x, y, n, [](Vec v) { return exp2_nonpositive(v); });
+}
 void map_erf(const float* x, float* y, Index n) {
   map_row(x, y, n, [](Vec v) { return erf(v); });
 }

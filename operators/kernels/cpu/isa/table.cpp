@@ -31,6 +31,7 @@ const cpu::KernelTable& kernel_table() {
                                            channel_conv1d,
                                            map_exp,
                                            map_exp_nonpositive,
+                                           map_exp2_nonpositive,
                                            map_erf,
                                            map_sigmoid,
                                            map_tanh};

@@ -41,6 +41,7 @@ using HalfVecUnaligned = std::uint16_t __attribute__((vector_size(2 * kLanes), a
 using Bf16 = std::uint16_t;
 
 #define ATTNPROF_INLINE [[gnu::always_inline]] static inline
+#define ATTNPROF_INLINE_MEMBER [[gnu::always_inline]] inline
 
 ATTNPROF_INLINE Index least(Index a, Index b) {
   return a < b ? a : b;
@@ -405,5 +406,21 @@ ATTNPROF_INLINE void load_turned_8(const float* p, Index step, Vec (&rows)[kLane
   }
 }
 #endif
+
+/// kLanes vectors that lie x_column apart, turned.
+template <class In>
+ATTNPROF_INLINE void load_turned(const In* x, Index x_column, Vec (&tile)[kLanes]) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  if constexpr (sizeof(In) == 4) {
+    load_turned_8(x, x_column, tile);
+    return;
+  }
+#endif
+#pragma GCC unroll 16
+  for (int c = 0; c < kLanes; ++c) {
+    tile[c] = load(x + c * x_column);
+  }
+  transpose(tile);
+}
 
 } // namespace attnprof::operators::ATTNPROF_ISA
