@@ -14,6 +14,8 @@ namespace {
 constexpr std::int64_t kCacheLine = 64;
 constexpr std::int64_t kPage = 4096;
 constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
+/// What a first-level TLB covers with small pages: 64 entries.
+constexpr std::int64_t kWorthHugePages = 64 * kPage;
 constexpr std::int64_t kLarge = 2 * kPage;
 
 /// First fitting start at or after `from`: large tensors number `index` starts at its own offset within a page.
@@ -112,8 +114,9 @@ Arena::Arena(std::int64_t bytes) : size_(static_cast<std::size_t>(bytes)) {
     throw Error(ErrorKind::kMemory,
                 fmt::format("needs {} bytes and the system has {} left: choose smaller sizes", bytes, *available));
   }
-  const bool huge = bytes >= kHugePage;
-  mapped_ = size_ + static_cast<std::size_t>(huge ? kHugePage : 0);
+  const bool huge = bytes >= kWorthHugePages;
+  const auto whole = static_cast<std::size_t>(round_up(bytes, huge ? kHugePage : kPage));
+  mapped_ = whole + static_cast<std::size_t>(huge ? kHugePage : 0);
   void* memory = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
     throw Error(ErrorKind::kMemory, fmt::format("the system refused {} bytes: choose smaller sizes", bytes));
@@ -123,7 +126,8 @@ Arena::Arena(std::int64_t bytes) : size_(static_cast<std::size_t>(bytes)) {
   if (huge) {
     const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
     begin_ += (static_cast<std::uintptr_t>(kHugePage) - address % kHugePage) % kHugePage;
-    (void)madvise(begin_, size_, MADV_HUGEPAGE); // a refusal costs speed only
+    // Whole pages: what is left of the last one would lie in small ones. A refusal costs speed only.
+    (void)madvise(begin_, whole, MADV_HUGEPAGE);
   }
 }
 

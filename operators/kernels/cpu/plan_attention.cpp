@@ -1,3 +1,4 @@
+#include "operators/core/plan.hpp"
 #include "operators/kernels/cpu/kernel.hpp"
 
 #include <algorithm>
@@ -72,13 +73,15 @@ class AttentionKernel final : public CpuKernel {
 
   void plan_tiles(const Attention& op) {
     args_.tile_queries = std::min(op.tiles.queries, args_.n_q);
-    args_.tile_keys = std::min(op.tiles.keys, args_.n_k);
+    // Under a mask the op's tiles are narrow, so that it counts little that the mask hides. Rows skip what is hidden
+    // from them, so here several such tiles are taken at once, as many keys as without a mask.
+    const std::int64_t unmasked = attention_tiles(args_.n_q, args_.n_k, args_.qk_dim, args_.v_dim).keys;
+    args_.tile_keys = std::min(std::max(unmasked, op.tiles.keys), args_.n_k);
     std::vector<std::int64_t> costs;
     for (std::int64_t row = 0; row < args_.n_q; row += args_.tile_queries) {
       const std::int64_t rows = std::min(args_.tile_queries, args_.n_q - row);
-      const KeyRange keys =
-          visited_keys(op.mask, {args_.tile_queries, args_.tile_keys}, row, rows, args_.n_q, args_.n_k);
-      tile_ranges_.push_back({keys.begin, keys.end});
+      const KeyRange keys = visited_keys(op.mask, op.tiles, row, rows, args_.n_q, args_.n_k);
+      tile_ranges_.push_back({keys.begin / args_.tile_keys * args_.tile_keys, keys.end});
       costs.push_back(rows * (keys.end - keys.begin) + 1);
     }
     args_.tile_ranges = tile_ranges_.data();
