@@ -84,7 +84,8 @@ Contestant contestant(const std::string& what, const Shared& primitives) {
 }
 
 void add_matmul(Primitives& p, const memory& a, const memory& b, const memory& y, bool packed, float scale) {
-  dnnl::primitive_attr attributes = p.attributes;
+  dnnl::primitive_attr attributes; // a copy of p's would share them: the scale would reach the primitives that follow
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (scale != 1.0F) {
     attributes.set_output_scales(0, {scale});
   }

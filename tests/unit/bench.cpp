@@ -1,9 +1,11 @@
 #include "bench/app.hpp"
+#include "bench/peer.hpp"
 #include "bench/report.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fake_clock.hpp"
 #include "tests/support/temp_dir.hpp"
 
+#include <cmath>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -106,6 +108,61 @@ TEST_CASE("bench sampler: a clock that stands still ends too", "[bench]") {
   const Rounds rounds = sample(std::vector<Contestant>{taking("a", 0.0, clock)}, {1e-3, 1.0, 1, 1}, clock);
   CHECK(rounds.times_s[0] == std::vector<double>{0.0});
   CHECK(median_ratio(rounds.times_s[0], rounds.times_s[0]) == std::nullopt);
+}
+
+TEST_CASE("bench: oneDNN composes attention from its primitives, and computes what is asked for", "[bench]") {
+  constexpr std::int64_t kHeads = 2;
+  constexpr std::int64_t kTokens = 24;
+  constexpr std::int64_t kWidth = 16;
+  const auto values = [](int seed) {
+    std::vector<float> out(static_cast<std::size_t>(kHeads * kTokens * kWidth));
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = 0.25F * static_cast<float>(static_cast<int>(i * 7 + static_cast<std::size_t>(seed)) % 23 - 11);
+    }
+    return out;
+  };
+  const std::vector<float> q = values(1);
+  const std::vector<float> k = values(5);
+  const std::vector<float> v = values(9);
+  for (const bool causal : {false, true}) {
+    std::vector<float> y(q.size());
+    PeerCase which;
+    which.op = PeerOp::kAttention;
+    which.batch = kHeads;
+    which.m = kTokens;
+    which.k = kWidth;
+    which.causal = causal;
+    which.a = q.data();
+    which.b = k.data();
+    which.c = v.data();
+    which.y = y.data();
+    const std::vector<Contestant> peers = onednn_library().make(which);
+    REQUIRE(peers.size() == 1);
+    peers[0].run();
+    const auto at = [&](const std::vector<float>& x, std::int64_t token, std::int64_t head, std::int64_t i) {
+      return static_cast<double>(x[static_cast<std::size_t>((token * kHeads + head) * kWidth + i)]);
+    };
+    for (std::int64_t head = 0; head < kHeads; ++head) {
+      for (std::int64_t row = 0; row < kTokens; ++row) {
+        std::vector<double> mixed(kWidth, 0.0);
+        double sum = 0.0;
+        for (std::int64_t key = 0; key < (causal ? row + 1 : kTokens); ++key) {
+          double score = 0.0;
+          for (std::int64_t i = 0; i < kWidth; ++i) {
+            score += at(q, row, head, i) * at(k, key, head, i);
+          }
+          const double weight = std::exp(score * static_cast<double>(kScoreScale));
+          sum += weight;
+          for (std::int64_t i = 0; i < kWidth; ++i) {
+            mixed[static_cast<std::size_t>(i)] += weight * at(v, key, head, i);
+          }
+        }
+        for (std::int64_t i = 0; i < kWidth; ++i) {
+          CHECK(at(y, row, head, i) == Catch::Approx(mixed[static_cast<std::size_t>(i)] / sum).margin(1e-4));
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("bench: ratios are medians over rounds, not ratios of medians", "[bench]") {
