@@ -277,8 +277,10 @@ void CaseRunner::check_memory(const operators::Executor& executor, const Graph& 
 void CaseRunner::verify(PreparedCase& prepared, operators::Executor& executor, const operators::ExecOptions& options) {
   Record& record = prepared.record;
   double error = 0;
+  double tolerance = 0;
   if (operators::is_within(record.config, measuring_.check_limits)) {
     error = operators::error_against_reference(*prepared.program, prepared.launches, options.seed);
+    tolerance = operators::tolerance_of(prepared.launches);
     record.verified_by = "reference";
   } else {
     const std::optional<operators::Config> twin = operators::reduced_twin(record.config, measuring_.check_limits);
@@ -290,10 +292,10 @@ void CaseRunner::verify(PreparedCase& prepared, operators::Executor& executor, c
       return;
     }
     error = operators::error_against_reference(*executor.prepare(launches, options), launches, options.seed);
+    tolerance = operators::tolerance_of(launches);
     record.verified_by = "twin " + operators::case_id(*twin);
   }
   record.max_relative_error = error;
-  const double tolerance = operators::tolerance_of(operators::dtype_from_name(record.config.text("dtype")));
   if (!(error <= tolerance)) {
     record.status = Status::kIncorrect;
     record.reason =

@@ -2,6 +2,7 @@
 #include "operators/core/param.hpp"
 #include "operators/exec/executor.hpp"
 #include "operators/exec/reference.hpp"
+#include "operators/exec/tolerance.hpp"
 
 #include <filesystem>
 
@@ -9,10 +10,6 @@ namespace attnprof::operators {
 
 /// ‖out − ref‖₂ / ‖ref‖₂ of one tensor; infinite where a value is not finite.
 double relative_l2(std::span<const float> out, std::span<const double> ref);
-
-/// Relative error allowed against the float64 reference. f32: rounding of a few thousand additions; bf16 keeps 8
-/// significant bits, so each stored intermediate adds about 2^-9, and a block has tens of them in sequence.
-double tolerance_of(DType dtype);
 
 /// Largest relative_l2 over the outputs and caches of one run of `program`, prepared with `seed`, against the
 /// reference.
