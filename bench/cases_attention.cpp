@@ -160,11 +160,11 @@ class Attentions {
 
 // Tokens and widths of the range; heads so that each takes about ten milliseconds at most, longer at 4096.
 constexpr Shape kShapes[] = {
-    {4, 4, 49, 49, 16, false},      {8, 8, 49, 49, 32, false},      {4, 4, 196, 196, 16, false},
-    {6, 6, 196, 196, 32, false},    {3, 3, 196, 196, 64, false},    {12, 12, 196, 196, 64, false},
-    {4, 4, 196, 196, 128, false},   {4, 4, 1024, 1024, 16, false},  {4, 4, 1024, 1024, 32, false},
-    {3, 3, 1024, 1024, 64, false},  {2, 2, 1024, 1024, 128, false}, {1, 1, 4096, 4096, 64, false},
-    {1, 1, 4096, 4096, 128, false},
+    {4, 4, 49, 49, 16, false},     {8, 8, 49, 49, 32, false},      {4, 4, 196, 196, 16, false},
+    {1, 1, 196, 196, 64, false},   {6, 6, 196, 196, 32, false},    {3, 3, 196, 196, 64, false},
+    {12, 12, 196, 196, 64, false}, {4, 4, 196, 196, 128, false},   {4, 4, 1024, 1024, 16, false},
+    {4, 4, 1024, 1024, 32, false}, {3, 3, 1024, 1024, 64, false},  {2, 2, 1024, 1024, 128, false},
+    {1, 1, 4096, 4096, 64, false}, {1, 1, 4096, 4096, 128, false},
 };
 
 } // namespace
