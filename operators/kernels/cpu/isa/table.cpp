@@ -33,7 +33,9 @@ const cpu::KernelTable& kernel_table() {
                                            map_exp_nonpositive,
                                            map_erf,
                                            map_sigmoid,
-                                           map_tanh};
+                                           map_tanh,
+                                           map_silu,
+                                           map_gelu};
   return kTable;
 }
 
