@@ -146,7 +146,7 @@ TEST_CASE("cpu math: silu within 4 ulp over the whole range, 0 below -88.4", "[c
   }
 }
 
-TEST_CASE("cpu math: gelu within 1.5 units in the last place of its argument", "[cpu]") {
+TEST_CASE("cpu math: gelu within 4 units in the last place of its argument", "[cpu]") {
   for (const std::string& isa : cpu::runnable_isas()) {
     INFO(isa);
     const MapFn fn = cpu::select_kernels(isa).gelu;
@@ -162,7 +162,7 @@ TEST_CASE("cpu math: gelu within 1.5 units in the last place of its argument", "
         const int exponent = std::max(x[i] == 0.0F ? -126 : std::ilogb(v), -126);
         worst = std::max(worst, std::abs(static_cast<double>(y[i]) - exact) / std::ldexp(1.0, exponent - 23));
       }
-      CHECK(worst <= 1.5);
+      CHECK(worst <= 4.0);
     }
     CHECK(at(fn, INFINITY) == INFINITY);
     CHECK(at(fn, -100.0F) == 0.0F);

@@ -167,6 +167,8 @@ constexpr Index kSide = 16;
 template <bool kStream, class In, class Out>
 ATTNPROF_INLINE void transpose_whole(const In* x, Index x_column, Out* y, Index y_row) {
   constexpr int kTiles = static_cast<int>(kSide) / kLanes;
+  // Or the compiler keeps sixteen addresses of rows on the stack from block to block, and loads one before each load.
+  asm("" : "+r"(x), "+r"(x_column));
   for (Index r = 0; r < kSide; r += kLanes) {
     Vec tiles[kTiles][kLanes];
 #pragma GCC unroll 4
