@@ -151,6 +151,41 @@ TEST_CASE("cpu math: tanh within 4 ulp over the whole range", "[cpu]") {
   }
 }
 
+TEST_CASE("cpu math: silu within 4 ulp over the whole range, 0 below -88.4", "[cpu]") {
+  for (const std::string& isa : cpu::runnable_isas()) {
+    INFO(isa);
+    const MapFn fn = cpu::select_kernels(isa).silu;
+    check_both_signs(fn, 4.0, [](double x) { return x < -88.3762 ? 0.0 : x / (1.0 + std::exp(-x)); });
+    CHECK(at(fn, -INFINITY) == 0.0F);
+    CHECK(at(fn, INFINITY) == INFINITY);
+    CHECK(std::isnan(at(fn, NAN)));
+  }
+}
+
+TEST_CASE("cpu math: gelu within 4 units in the last place of its argument", "[cpu]") {
+  for (const std::string& isa : cpu::runnable_isas()) {
+    INFO(isa);
+    const MapFn fn = cpu::select_kernels(isa).gelu;
+    for (const bool negative : {false, true}) {
+      std::vector<float> x = floats_in_steps(3001, negative);
+      x.pop_back(); // gelu(-inf) is -inf times 0
+      std::vector<float> y(x.size());
+      fn(x.data(), y.data(), static_cast<std::int64_t>(x.size()));
+      double worst = 0.0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const auto v = static_cast<double>(x[i]);
+        const double exact = 0.5 * v * std::erfc(-v / std::sqrt(2.0));
+        const int exponent = std::max(x[i] == 0.0F ? -126 : std::ilogb(v), -126);
+        worst = std::max(worst, std::abs(static_cast<double>(y[i]) - exact) / std::ldexp(1.0, exponent - 23));
+      }
+      CHECK(worst <= 4.0);
+    }
+    CHECK(at(fn, INFINITY) == INFINITY);
+    CHECK(at(fn, -100.0F) == 0.0F);
+    CHECK(std::isnan(at(fn, NAN)));
+  }
+}
+
 TEST_CASE("cpu math: arrays of every length, no element past the end written", "[cpu]") {
   for (const std::string& isa : cpu::runnable_isas()) {
     for (std::int64_t n = 0; n < 100; ++n) {

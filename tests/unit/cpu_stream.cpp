@@ -4,7 +4,10 @@
 #include "operators/kernels/cpu/kernel_table.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 #include <vector>
 
 using namespace attnprof::operators;
@@ -114,6 +117,92 @@ TEST_CASE("cpu streaming: copies of heads and transposes give the same values", 
           check_same(table.copy_rows, args, rows * columns, shift);
           args.x = operand_at(x.data(), 1, rows);
           check_same(table.copy_transposed, args, rows * columns, shift);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("cpu streaming: softmax rows that fill lines only together", "[cpu]") {
+  for (const std::string& isa : runnable_isas()) {
+    const KernelTable& table = select_kernels(isa);
+    for (const std::int64_t columns : {1, 4, 7, 40, 100}) {
+      INFO(isa << " " << columns << " columns");
+      constexpr std::int64_t kRows = 53; // whole groups, and rows before and after them in both shares
+      std::vector<float> x = ramp(static_cast<std::size_t>(kRows * columns));
+      for (std::int64_t i = 0; i < columns; ++i) {
+        x[static_cast<std::size_t>(20 * columns + i)] = -INFINITY; // nothing attended
+      }
+      RowsArgs args;
+      args.rows = kRows;
+      args.columns = columns;
+      args.stage_rows = 16 / std::gcd(columns, std::int64_t{16});
+      args.x = operand_at(x.data(), columns);
+      args.y = operand_at(nullptr, columns);
+      check_same(table.softmax, args, kRows * columns, 0);
+    }
+  }
+}
+
+TEST_CASE("cpu streaming: rows of several pages", "[cpu]") {
+  for (const std::string& isa : runnable_isas()) {
+    const KernelTable& table = select_kernels(isa);
+    for (const std::int64_t columns : {4096, 4099, 9000}) {
+      for (const std::size_t shift : {0U, 5U}) {
+        INFO(isa << " " << columns << " columns, " << shift << " floats past a line");
+        std::vector<float> x = ramp(static_cast<std::size_t>(2 * columns));
+        RowsArgs args;
+        args.rows = 2;
+        args.columns = columns;
+        args.x = operand_at(x.data(), columns);
+        args.y = operand_at(nullptr, columns);
+        for (const StepFn fn : {StepFn::kGelu, StepFn::kAdd}) {
+          StepArgs step;
+          step.fn = fn;
+          step.operand = fn == StepFn::kAdd ? operand_at(x.data(), columns) : Operand{};
+          args.steps = {&step, 1};
+          check_same(table.pointwise, args, 2 * columns, shift);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("cpu streaming: depthwise convolutions give the same values", "[cpu]") {
+  for (const std::string& isa : runnable_isas()) {
+    const KernelTable& table = select_kernels(isa);
+    for (const std::int64_t width : {7, 14, 21}) {
+      for (const std::int64_t kernel : {3, 5}) {
+        INFO(isa << " " << width << " wide, kernel " << kernel);
+        constexpr std::int64_t kChannels = 32;
+        constexpr std::int64_t kImages = 2;
+        constexpr std::int64_t kHeight = 6;
+        const std::int64_t count = kImages * kHeight * width * kChannels;
+        std::vector<float> x = ramp(static_cast<std::size_t>(count));
+        std::vector<float> taps = ramp(static_cast<std::size_t>(kernel * kernel * kChannels));
+        std::vector<float> scratch(40'000);
+        Floats y[2] = {Floats(static_cast<std::size_t>(count)), Floats(static_cast<std::size_t>(count))};
+        for (const bool stream : {false, true}) {
+          DepthwiseArgs args;
+          args.batch = kImages;
+          args.height = args.out_height = kHeight;
+          args.width = args.out_width = width;
+          args.channels = kChannels;
+          args.kernel_h = args.kernel_w = kernel;
+          args.pad = kernel / 2;
+          const std::int64_t strides[] = {kHeight * width * kChannels, width * kChannels, kChannels, 1};
+          std::copy(std::begin(strides), std::end(strides), args.x_stride);
+          std::copy(std::begin(strides), std::end(strides), args.y_stride);
+          args.x = reinterpret_cast<std::byte*>(x.data());
+          args.y = reinterpret_cast<std::byte*>(y[stream ? 1 : 0].begin);
+          args.taps = reinterpret_cast<std::byte*>(taps.data());
+          args.in_place = stream;
+          args.stream = stream;
+          args.scratch = reinterpret_cast<std::byte*>(scratch.data());
+          table.depthwise(args, 0, 1);
+        }
+        for (std::int64_t i = 0; i < count; ++i) {
+          REQUIRE(y[1].begin[i] == Catch::Approx(y[0].begin[i]).margin(1e-4));
         }
       }
     }

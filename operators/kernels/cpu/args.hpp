@@ -60,6 +60,8 @@ struct RowsArgs {
   std::byte* scratch = nullptr;
   std::int64_t scratch_stride = 0; ///< bytes between shares
   bool stream = false;             ///< output larger than the last-level cache: bypass it
+  /// Softmax: rows that together fill whole cache lines and go past the caches together; 0 where each row does.
+  std::int64_t stage_rows = 0;
 };
 
 /// c = steps(a b), batch by batch. b is read in place, or from panels: [columns / tile_columns][k][tile_columns], zero
@@ -122,6 +124,7 @@ struct DepthwiseArgs {
   const std::byte* taps = nullptr; ///< [kernel_h * kernel_w][channels]
   bool taps_bf16 = false;
   bool in_place = false; ///< the maps fit the caches: rows may be read by channels, pixel after pixel
+  bool stream = false;   ///< the maps lie in DRAM: input rows are fetched ahead, output goes past the caches
   StepList steps;        ///< operands: outer = batch, output row; row = output column; column = channel
   std::byte* scratch = nullptr;
   std::int64_t scratch_stride = 0;

@@ -40,6 +40,8 @@ struct KernelTable {
   void (*erf)(const float* x, float* y, std::int64_t n);
   void (*sigmoid)(const float* x, float* y, std::int64_t n);
   void (*tanh)(const float* x, float* y, std::int64_t n);
+  void (*silu)(const float* x, float* y, std::int64_t n);
+  void (*gelu)(const float* x, float* y, std::int64_t n);
 };
 
 /// Names of the instruction sets this binary holds kernels for and this processor can run, narrowest first.

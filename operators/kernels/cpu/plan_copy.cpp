@@ -11,7 +11,7 @@ class CopyKernel final : public CpuKernel {
   CopyKernel(const PlanContext& context, const Copy& op) {
     View x = op.x;
     View y = op.y;
-    order_by_output(x, y);
+    order_by(y, x);
     const std::size_t across = transposed_dimension(x, y);
     if (across < x.rank()) {
       x = x.transpose(across, x.rank() - 2);
@@ -21,6 +21,11 @@ class CopyKernel final : public CpuKernel {
     } else {
       run_ = context.table.copy_rows;
       impl_ = fmt::format("own copy {}", context.table.isa);
+    }
+    const auto bytes = (y.elements() * size_bytes(context.graph.tensor(y.tensor).dtype));
+    args_.stream = bytes > Count(stream_bytes());
+    if (run_ == context.table.copy_rows && has_whole_lines(context, x, y)) {
+      order_whole_lines(x, y);
     }
     const Walk walk({x, y}, 2);
     args_.nest = walk.nest();
@@ -32,7 +37,6 @@ class CopyKernel final : public CpuKernel {
     args_.y.row = y.strides.back(1);
     args_.x.column = x.strides.back();
     args_.y.column = y.strides.back();
-    args_.stream = (y.elements() * size_bytes(context.graph.tensor(y.tensor).dtype)) > Count(stream_bytes());
     place(context, args_.x, op.x);
     place(context, args_.y, op.y);
   }
@@ -41,25 +45,47 @@ class CopyKernel final : public CpuKernel {
   void run(int /*phase*/, int share, int shares) const override { run_(args_, share, shares); }
 
  private:
-  /// Dimensions in the order of the output's strides, neighbours merged, at least two: rows are dense in the output
-  /// where any dimension is.
-  static void order_by_output(View& x, View& y) {
-    for (std::size_t i = 0; i < y.rank(); ++i) {
-      for (std::size_t j = i; j > 0 && y.strides[j - 1] < y.strides[j]; --j) {
-        x = x.transpose(j - 1, j);
-        y = y.transpose(j - 1, j);
+  /// Dimensions in the order of the strides of `first`, neighbours merged, at least two: rows are dense in it where any
+  /// dimension is.
+  static void order_by(View& first, View& second) {
+    for (std::size_t i = 0; i < first.rank(); ++i) {
+      for (std::size_t j = i; j > 0 && first.strides[j - 1] < first.strides[j]; --j) {
+        second = second.transpose(j - 1, j);
+        first = first.transpose(j - 1, j);
       }
     }
-    for (std::size_t d = y.rank() - 1; d-- > 0;) {
-      if (x.mergeable(d) && y.mergeable(d)) {
-        x = x.merge(d);
-        y = y.merge(d);
+    for (std::size_t d = first.rank() - 1; d-- > 0;) {
+      if (second.mergeable(d) && first.mergeable(d)) {
+        second = second.merge(d);
+        first = first.merge(d);
       }
     }
-    while (y.rank() < 2) {
-      x = x.broadcast(0, 1);
-      y = y.broadcast(0, 1);
+    while (first.rank() < 2) {
+      second = second.broadcast(0, 1);
+      first = first.broadcast(0, 1);
     }
+  }
+
+  /// Past the caches the input is read in its own order, which keeps the prefetchers at work, and lines are written
+  /// where they belong: the order of writes costs little. In the caches the longer of two loops is the inner one.
+  void order_whole_lines(View& x, View& y) const {
+    if (args_.stream) {
+      order_by(x, y);
+    } else if (const std::size_t rank = y.rank(); rank > 2 && y.dims[rank - 3] > y.dims[rank - 2]) {
+      x = x.transpose(rank - 3, rank - 2);
+      y = y.transpose(rank - 3, rank - 2);
+    }
+  }
+
+  /// Whether both sides consist of rows of whole cache lines.
+  static bool has_whole_lines(const PlanContext& context, const View& x, const View& y) {
+    constexpr std::int64_t kLineFloats = 16;
+    bool whole = context.graph.tensor(y.tensor).dtype == DType::kF32 && x.strides.back() == 1 &&
+                 y.strides.back() == 1 && y.dims.back() % kLineFloats == 0;
+    for (std::size_t d = 0; d + 1 < x.rank(); ++d) {
+      whole = whole && x.strides[d] > 0 && y.strides[d] % kLineFloats == 0;
+    }
+    return whole;
   }
 
   /// The dimension along which the input is dense, where that is not the last; rank where there is none.

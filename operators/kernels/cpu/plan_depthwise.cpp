@@ -24,8 +24,12 @@ class DepthwiseKernel final : public CpuKernel {
       args_.x_stride[i] = op.x.strides[i];
       args_.y_stride[i] = op.y.strides[i];
     }
-    // Past the caches only reading in order keeps the prefetchers at work: rows are copied first.
-    args_.in_place = (op.x.elements() + op.y.elements()) * 4 < Count(stream_bytes() / 4);
+    const bool f32 = context.graph.tensor(op.x.tensor).dtype == DType::kF32 &&
+                     context.graph.tensor(op.y.tensor).dtype == DType::kF32;
+    args_.stream = f32 && op.y.elements() * 4 > Count(stream_bytes());
+    // Between the second-level cache and DRAM only reading in order keeps the prefetchers at work: rows are copied
+    // first.
+    args_.in_place = args_.stream || (op.x.elements() + op.y.elements()) * 4 < Count(stream_bytes() / 4);
     place(context, x_, op.x);
     place(context, y_, op.y);
     place(context, taps_, op.w);

@@ -1,6 +1,8 @@
 #include "operators/kernels/cpu/kernel.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace attnprof::operators::cpu {
 namespace {
@@ -95,11 +97,21 @@ std::unique_ptr<CpuKernel> plan_softmax(const PlanContext& context, const Softma
   walk_rows(args, op.x, op.y);
   kernel->place_operand(context, args.x, op.x);
   kernel->place_operand(context, args.y, op.y);
-  // Rows that end within a cache line would leave half lines to the streaming stores, which costs more than it saves.
+  // Rows that end within a cache line would leave half lines to the streaming stores, which costs more than it saves:
+  // as many rows as fill whole lines wait in scratch, where they lie one after another in y.
   constexpr std::int64_t kLineFloats = 16;
-  args.stream = streams(context, op.y) && args.columns % kLineFloats == 0;
+  constexpr std::int64_t kMostStaged = std::int64_t{8} << 10;
+  const std::int64_t group = kLineFloats / std::gcd(args.columns, kLineFloats);
+  const bool dense = args.nest.count == 1 && args.y.row == args.columns && is_plain_row(context, op.x);
+  if (group > 1 && dense && group * args.columns <= kMostStaged) {
+    args.stage_rows = group;
+  }
+  args.stream = streams(context, op.y) && (group == 1 || args.stage_rows > 0);
+  if (!args.stream) {
+    args.stage_rows = 0;
+  }
   if (args.stream || !is_plain_row(context, op.y)) {
-    kernel->need_scratch(args.columns);
+    kernel->need_scratch(args.columns * std::max<std::int64_t>(args.stage_rows, 1));
   }
   return kernel;
 }

@@ -9,7 +9,7 @@ using cpu::RowsArgs;
 /// Columns of one work item, so that a few long rows still spread over all shares.
 constexpr Index kSegment = 4096;
 
-template <int kCount, class In, class Out>
+template <int kCount, bool kStream, class In, class Out>
 ATTNPROF_INLINE void copy_vectors(const In* x, Out* y) {
   Vec vectors[kCount];
 #pragma GCC unroll 8
@@ -18,7 +18,11 @@ ATTNPROF_INLINE void copy_vectors(const In* x, Out* y) {
   }
 #pragma GCC unroll 8
   for (int i = 0; i < kCount; ++i) {
-    store(y + i * kLanes, vectors[i]);
+    if constexpr (kStream) {
+      store_stream(y + i * kLanes, vectors[i]);
+    } else {
+      store(y + i * kLanes, vectors[i]);
+    }
   }
 }
 
@@ -38,10 +42,10 @@ ATTNPROF_INLINE void copy_segment(const In* x, Index x_stride, Out* y, Index y_s
     }
     // Eight loads before their stores: a head's row is one round, and loads of the next rows start early.
     for (; i + 8 * kLanes <= n; i += 8 * kLanes) {
-      copy_vectors<8>(x + i, y + i);
+      copy_vectors<8, false>(x + i, y + i);
     }
     for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-      copy_vectors<2>(x + i, y + i);
+      copy_vectors<2, false>(x + i, y + i);
     }
     for (; i < n; i += kLanes) {
       store_upto(y + i, load_upto(x + i, n - i), n - i);
@@ -53,36 +57,53 @@ ATTNPROF_INLINE void copy_segment(const In* x, Index x_stride, Out* y, Index y_s
   }
 }
 
+/// Floats that are loaded before the first of them is stored: a head's row is one round.
+constexpr Index kRound = 64;
+
+/// Rows of whole rounds.
+template <bool kStream, class In, class Out>
+ATTNPROF_INLINE void copy_rounds(const In* x, Index x_row, Out* y, Index y_row, Index rows, Index columns) {
+  for (Index r = 0; r < rows; ++r) {
+    for (Index i = 0; i < columns; i += kRound) {
+      copy_vectors<kRound / kLanes, kStream>(x + i, y + i);
+    }
+    x += x_row;
+    y += y_row;
+  }
+}
+
 /// Rows of one segment, dense on both sides: the address of the next row is one addition away.
 template <class In, class Out>
 void copy_dense_rows(const RowsArgs& args, Range mine) {
   const auto* x = reinterpret_cast<const In*>(args.x.address);
   auto* y = reinterpret_cast<Out*>(args.y.address);
-  // Rows of heads lie apart where they are read from DRAM, and no hardware prefetcher follows them.
-  constexpr Index kRowsAhead = 12;
-  constexpr Index kLine = 64 / sizeof(In);
-  const bool apart = args.stream && args.x.row != args.columns;
+  const Index x_row = args.x.row;
+  const Index y_row = args.y.row;
+  const Index columns = args.columns;
+  const bool stream = args.stream;
   Position at = position_of(args.nest, mine.begin / args.rows);
   Index row = mine.begin % args.rows;
   for (Index flat = mine.begin; flat < mine.end;) {
     const Index count = least(args.rows - row, mine.end - flat);
-    const In* from = x + outer_offset(args.x, args.nest, at) + row * args.x.row;
-    Out* to = y + outer_offset(args.y, args.nest, at) + row * args.y.row;
-    for (Index r = 0; r < count; ++r) {
-      if (apart) {
-        for (Index i = 0; i < args.columns; i += kLine) {
-          __builtin_prefetch(from + kRowsAhead * args.x.row + i);
-        }
+    const In* from = x + outer_offset(args.x, args.nest, at) + row * x_row;
+    Out* to = y + outer_offset(args.y, args.nest, at) + row * y_row;
+    const bool aligned = reinterpret_cast<std::uintptr_t>(to) % sizeof(Vec) == 0 && y_row % kLanes == 0;
+    if (columns % kRound == 0 && !stream) {
+      copy_rounds<false>(from, x_row, to, y_row, count, columns);
+    } else if (sizeof(Out) == 4 && columns % kRound == 0 && aligned) {
+      if constexpr (sizeof(Out) == 4) {
+        copy_rounds<true>(from, x_row, to, y_row, count, columns);
       }
-      copy_segment(from, 1, to, 1, args.columns, args.stream);
-      from += args.x.row;
-      to += args.y.row;
+    } else {
+      for (Index r = 0; r < count; ++r) {
+        copy_segment(from + r * x_row, 1, to + r * y_row, 1, columns, stream);
+      }
     }
     flat += count;
     row = 0;
     advance(args.nest, at);
   }
-  if (args.stream) {
+  if (stream) {
     fence_streams();
   }
 }
@@ -130,24 +151,22 @@ constexpr Index kSide = 16;
 template <bool kStream, class In, class Out>
 ATTNPROF_INLINE void transpose_whole(const In* x, Index x_column, Out* y, Index y_row) {
   constexpr int kTiles = static_cast<int>(kSide) / kLanes;
+  // Or the compiler keeps sixteen addresses of rows on the stack from block to block, and loads one before each load.
+  asm("" : "+r"(x), "+r"(x_column));
   for (Index r = 0; r < kSide; r += kLanes) {
     Vec tiles[kTiles][kLanes];
 #pragma GCC unroll 4
     for (int t = 0; t < kTiles; ++t) {
       load_turned(x + t * kLanes * x_column + r, x_column, tiles[t]);
-      if constexpr (!kStream) {
-#pragma GCC unroll 16
-        for (int i = 0; i < kLanes; ++i) {
-          store(y + (r + i) * y_row + t * kLanes, tiles[t][i]);
-        }
-      }
     }
-    if constexpr (kStream) {
 #pragma GCC unroll 16
-      for (int i = 0; i < kLanes; ++i) {
+    for (int i = 0; i < kLanes; ++i) {
 #pragma GCC unroll 4
-        for (int t = 0; t < kTiles; ++t) {
+      for (int t = 0; t < kTiles; ++t) {
+        if constexpr (kStream) {
           store_stream(y + (r + i) * y_row + t * kLanes, tiles[t][i]);
+        } else {
+          store(y + (r + i) * y_row + t * kLanes, tiles[t][i]);
         }
       }
     }
@@ -188,26 +207,37 @@ void transpose_typed(const RowsArgs& args, int share, int shares) {
       stream = stream && args.y.outer[d] % kLanes == 0;
     }
   }
-  for (Index flat = mine.begin; flat < mine.end; ++flat) {
+  const Index x_column = args.x.column;
+  const Index y_row = args.y.row;
+  const Index all_columns = args.columns;
+  for (Index flat = mine.begin; flat < mine.end;) {
     const Position at = position_of(args.nest, flat / row_blocks);
     const Index row = flat % row_blocks * kSide;
+    // Past the caches all blocks of a group of columns come one after another: x is read along its rows, in order.
+    const Index blocks = stream ? least(row_blocks - flat % row_blocks, mine.end - flat) : 1;
     const In* from = x + outer_offset(args.x, args.nest, at) + row;
-    Out* to = y + outer_offset(args.y, args.nest, at) + row * args.y.row;
-    const Index rows = least(kSide, args.rows - row);
-    Index column = 0;
-    for (; rows == kSide && column + kSide <= args.columns; column += kSide) {
-      if constexpr (sizeof(Out) == 4) {
-        if (stream) {
-          transpose_whole<true>(from + column * args.x.column, args.x.column, to + column, args.y.row);
+    Out* to = y + outer_offset(args.y, args.nest, at) + row * y_row;
+    const Index rows = least(blocks * kSide, args.rows - row);
+    for (Index column = 0; column < all_columns; column += kSide) {
+      const Index columns = least(kSide, all_columns - column);
+      for (Index r = 0; r < rows; r += kSide) {
+        const In* block_from = from + column * x_column + r;
+        Out* block_to = to + r * y_row + column;
+        const Index block_rows = least(kSide, rows - r);
+        if (columns < kSide || block_rows < kSide) {
+          transpose_block(block_from, x_column, block_to, y_row, block_rows, columns);
           continue;
         }
+        if constexpr (sizeof(Out) == 4) {
+          if (stream) {
+            transpose_whole<true>(block_from, x_column, block_to, y_row);
+            continue;
+          }
+        }
+        transpose_whole<false>(block_from, x_column, block_to, y_row);
       }
-      transpose_whole<false>(from + column * args.x.column, args.x.column, to + column, args.y.row);
     }
-    for (; column < args.columns; column += kSide) {
-      transpose_block(from + column * args.x.column, args.x.column, to + column, args.y.row, rows,
-                      least(kSide, args.columns - column));
-    }
+    flat += blocks;
   }
   if (stream) {
     fence_streams();

@@ -16,6 +16,7 @@ struct Taps {
   Index kernel_w;
   Index first, end;              ///< kernel rows
   const float* rows[kMaxKernel]; ///< input row of each kernel row
+  const float* ahead;            ///< an input row to fetch while this one is computed, or null
 };
 
 /// X neighbouring outputs of one vector of channels at stride 1, K columns of taps: each input is loaded once.
@@ -115,7 +116,12 @@ ATTNPROF_INLINE void image_block(const Taps& taps, Index at, Index channel, floa
 template <int K, int X, int L, int R>
 void image_columns(const Taps& taps, Index x, float* y) {
   const Index at = (x - K / 2) * taps.channels;
+  const float* ahead = taps.ahead == nullptr ? nullptr : taps.ahead + x * taps.channels;
   for (Index channel = 0; channel < taps.channels; channel += kLanes) {
+    if (ahead != nullptr) {
+      fetch<X * kLanes>(ahead);
+      ahead += X * kLanes;
+    }
     image_block<K, X, L, R>(taps, at + channel, channel, y + channel);
   }
 }
@@ -155,7 +161,7 @@ class ShareOfRows {
     take_bias(scratch);
     scratch += rounded_up(args.channels, 16);
     direct_y_ = !args.y_bf16 && args.y_stride[3] == 1 && args.y_stride[2] == args.channels;
-    if (!direct_y_) {
+    if (!direct_y_ || args.stream) {
       y_row_ = scratch;
       scratch += rounded_up(args.out_width * args.channels, 16);
     }
@@ -172,7 +178,7 @@ class ShareOfRows {
   void run(Index batch, Index out_row) {
     find_rows(batch, out_row);
     const Index y_at = batch * args_.y_stride[0] + out_row * args_.y_stride[1];
-    float* y = direct_y_ ? reinterpret_cast<float*>(args_.y) + y_at : y_row_;
+    float* y = y_row_ == nullptr ? reinterpret_cast<float*>(args_.y) + y_at : y_row_;
     if (in_place_) {
       switch (args_.kernel_w) {
       case 3: image<3>(y); break;
@@ -195,6 +201,7 @@ class ShareOfRows {
  private:
   /// Seven sums and up to seven taps fit the registers; images of 14, 28, 56 columns divide by it.
   static constexpr int kOutputs = 7;
+  static constexpr Index kRowsAhead = 3;
 
   /// Blocks at the edges of the image leave out the taps that would lie beyond them.
   template <int K>
@@ -265,6 +272,7 @@ class ShareOfRows {
   }
 
   void find_rows(Index batch, Index out_row) {
+    taps_.ahead = args_.stream ? image_row(batch, out_row + kRowsAhead) : nullptr;
     const Index from = out_row * args_.stride - args_.pad;
     taps_.first = most(0, -from);
     taps_.end = most(taps_.first, least(args_.kernel_h, args_.height - from));
@@ -295,9 +303,16 @@ class ShareOfRows {
   }
 
   void finish(Index batch, Index out_row, float* y, Index y_at) const {
-    if (steps_.count == 0 && direct_y_) {
-      return;
+    if (steps_.count > 0 || !direct_y_) {
+      finish_pixels(batch, out_row, y, y_at);
     }
+    if (direct_y_ && y == y_row_) {
+      map_row_stream(y, reinterpret_cast<float*>(args_.y) + y_at, args_.out_width * args_.channels,
+                     [](Vec v) { return v; });
+    }
+  }
+
+  void finish_pixels(Index batch, Index out_row, float* y, Index y_at) const {
     Nest nest;
     nest.rank = 2;
     nest.dims[0] = args_.batch;
@@ -342,6 +357,9 @@ void depthwise(const DepthwiseArgs& args, int share, int shares) {
   ShareOfRows rows(args, share);
   for (Index flat = mine.begin; flat < mine.end; ++flat) {
     rows.run(flat / args.out_height, flat % args.out_height);
+  }
+  if (args.stream) {
+    fence_streams();
   }
 }
 

@@ -28,5 +28,7 @@ void map_exp2_nonpositive(const float* x, float* y, std::int64_t n);
 void map_erf(const float* x, float* y, std::int64_t n);
 void map_sigmoid(const float* x, float* y, std::int64_t n);
 void map_tanh(const float* x, float* y, std::int64_t n);
+void map_silu(const float* x, float* y, std::int64_t n);
+void map_gelu(const float* x, float* y, std::int64_t n);
 
 } // namespace attnprof::operators::ATTNPROF_ISA

@@ -5,30 +5,37 @@
 // (tests/unit/cpu_math_test).
 namespace attnprof::operators::ATTNPROF_ISA {
 
-/// x = n ln 2 + f with |f| <= ln 2 / 2: exp(f) by a minimax polynomial (relative error 3e-9), n in the low bits of
-/// `shifted`.
+/// x = n ln 2 + f with |f| <= ln 2 / 2: exp(f) by a minimax polynomial (relative error 3e-9), n + 127 in the low bits
+/// of `shifted`.
 struct ReducedExp {
   Vec shifted;
   Vec value;
 };
+/// Adding it leaves the nearest integer, plus the bias of exponents, in the low mantissa bits: 1.5 * 2^23 + 127.
+inline constexpr float kRoundBiased = 12583039.0F;
+inline constexpr std::int32_t kRoundBiasedBits = 0x4b40007f;
+
 ATTNPROF_INLINE ReducedExp reduce_exp(Vec x) {
-  constexpr float kRound = 12582912.0F; // 1.5 * 2^23: adding it leaves the nearest integer in the low mantissa bits
-  const Vec shifted = fma(x, broadcast(1.44269504F), broadcast(kRound));
-  const Vec n = shifted - kRound;
+  const Vec shifted = fma(x, broadcast(1.44269504F), broadcast(kRoundBiased));
+  const Vec n = shifted - kRoundBiased;
   Vec f = fnma(n, broadcast(0.693359375F), x); // nine bits: n times it is exact, with or without FMA
   f = fnma(n, broadcast(-2.12194440e-4F), f);
-  Vec p = fma(broadcast(0.001381453407F), f, broadcast(0.008368722655F));
-  p = fma(p, f, broadcast(0.04166838938F));
-  p = fma(p, f, broadcast(0.1666652057F));
-  p = fma(p, f, broadcast(0.4999999344F));
-  return {shifted, fma(p, f * f, f) + 1.0F};
+  // By halves, not one term after another: the functions are bound by the latency of this chain.
+  const Vec f2 = f * f;
+  const Vec low = fma(broadcast(0.1666652057F), f, broadcast(0.4999999344F));
+  Vec high = fma(broadcast(0.008368722655F), f, broadcast(0.04166838938F));
+  high = fma(broadcast(0.001381453407F), f2, high);
+  return {shifted, fma(fma(high, f2, low), f2, f + 1.0F)};
+}
+/// 2^n; for n = 128 infinity.
+ATTNPROF_INLINE Vec scale_of(const ReducedExp& r) {
+  return as_float(as_uint(r.shifted) << 23);
 }
 
 /// exp of values that are not positive; results below the smallest normal number become 0, -inf gives 0, NaN stays NaN.
 ATTNPROF_INLINE Vec exp_nonpositive(Vec x) {
   const ReducedExp r = reduce_exp(x);
-  const Vec scale = as_float((as_uint(r.shifted) << 23) + 0x3f800000U); // wraps where x < -87.3
-  return x < -87.33654F ? zero() : r.value * scale;
+  return x < -87.33654F ? zero() : r.value * scale_of(r); // the scale wraps there
 }
 
 /// 2^x of values that are not positive, for the fused softmax, whose scores are in powers of two: x = n + f with
@@ -52,41 +59,48 @@ ATTNPROF_INLINE Vec exp(Vec x) {
   // Bounds past which the result is 0 or infinite anyway; NaN passes, being the second operand.
   const Vec inside = min(broadcast(89.0F), max(broadcast(-105.0F), x));
   const ReducedExp r = reduce_exp(inside);
-  const IntVec n = as_int(r.shifted) - 0x4b400000;
+  const IntVec n = as_int(r.shifted) - kRoundBiasedBits;
   const IntVec half = n >> 1;
   // 2^n alone may not be representable where the result is subnormal or close to overflow.
   return r.value * as_float(UintVec(half + 127) << 23) * as_float(UintVec(n - half + 127) << 23);
 }
 
+/// 1 + exp(-x) for x >= -88.7, infinite below -88.4; NaN stays NaN.
+ATTNPROF_INLINE Vec one_plus_exp_of_negative(Vec x) {
+  const ReducedExp r = reduce_exp(-min(broadcast(87.33F), x)); // from there on the sum is 1
+  return fma(r.value, scale_of(r), broadcast(1.0F));
+}
 /// 1 / (1 + exp(-x)); results below the smallest normal number become 0.
 ATTNPROF_INLINE Vec sigmoid(Vec x) {
-  const Vec e = exp_nonpositive(-abs(x));
-  return (x < 0.0F ? e : broadcast(1.0F)) / (e + 1.0F);
+  const Vec quotient = 1.0F / one_plus_exp_of_negative(max(broadcast(-88.7F), x));
+  return x < -87.33654F ? zero() : quotient;
 }
+/// x / (1 + exp(-x)); -0 below -88.4.
 ATTNPROF_INLINE Vec silu(Vec x) {
-  return x * sigmoid(x);
+  const Vec a = max(broadcast(-88.7F), x);
+  return a / one_plus_exp_of_negative(a);
 }
 
-/// Rational minimax approximation z P(z^2) / Q(z^2), relative error 2e-8 up to |z| = 3.92, from where erf rounds to 1.
-/// The quotient exceeds 1 at 4.1, so that larger arguments are held there and the result is cut to 1.
-ATTNPROF_INLINE Vec erf(Vec x) {
-  const Vec z = min(broadcast(4.1F), max(broadcast(-4.1F), x));
-  const Vec s = z * z;
-  Vec p = fma(broadcast(2.0500549943e-6F), s, broadcast(2.848305232e-4F));
-  p = fma(p, s, broadcast(3.7641880109e-3F));
-  p = fma(p, s, broadcast(0.052744221413F));
-  p = fma(p, s, broadcast(0.19037598993F));
-  p = fma(p, s, broadcast(1.1283791466F));
-  Vec q = fma(broadcast(3.8088657776e-5F), s, broadcast(1.1621521417e-3F));
-  q = fma(q, s, broadcast(0.014966361048F));
-  q = fma(q, s, broadcast(0.11409609035F));
-  q = fma(q, s, broadcast(0.5020490769F));
-  q = fma(q, s, broadcast(1.0F));
-  return min(broadcast(1.0F), max(broadcast(-1.0F), z * p / q));
+/// erf(x / sqrt 2) / 2 as a rational minimax approximation x P(x^2) / Q(x^2), relative error 2e-8 up to |x| = 5.54,
+/// from where it rounds to a half. The quotient exceeds that at 5.8, so that P and Q are held there and the result is
+/// cut.
+ATTNPROF_INLINE Vec normal_integral(Vec x) {
+  const Vec s = min(broadcast(33.62F), x * x);
+  const Vec s2 = s * s;
+  Vec p = fma(broadcast(0.01902938923F), s, broadcast(5.287810235F));
+  p = fma(p, s2, fma(broadcast(139.7624922F), s, broadcast(3916.735197F)));
+  p = fma(p, s2, fma(broadcast(28274.27614F), s, broadcast(335169.4044F)));
+  Vec q = s + 61.02352824F;
+  q = fma(q, s2, fma(broadcast(1571.739402F), s, broadcast(23964.31841F)));
+  q = fma(q, s2, fma(broadcast(210897.0413F), s, broadcast(840145.1211F)));
+  return min(broadcast(0.5F), max(broadcast(-0.5F), x * p / q));
 }
-/// The erf form, as in Hendrycks and Gimpel 2016.
+ATTNPROF_INLINE Vec erf(Vec x) {
+  return 2.0F * normal_integral(x * 1.41421356F);
+}
+/// The erf form, as in Hendrycks and Gimpel 2016: x times the integral of the normal density up to x.
 ATTNPROF_INLINE Vec gelu(Vec x) {
-  return 0.5F * x * (1.0F + erf(x * 0.70710678F));
+  return x * (normal_integral(x) + 0.5F);
 }
 
 /// (1 - e) / (1 + e) with e = exp(-2 |x|), and the series around 0, where 1 - e cancels.

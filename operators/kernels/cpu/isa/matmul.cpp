@@ -101,9 +101,8 @@ void vector_columns(const MatMulArgs& args, const Block& block, const float* x, 
   const Operand& b = args.b;
   const auto* from = reinterpret_cast<const T*>(b.address);
   if (args.b_panels) {
-    for (Index j = 0; j < block.columns; j += kTileColumns) {
-      panel_vectors(args.m, args.k, x, x_row, from + (block.column + j) * args.k, out + j, kVectorColumns);
-    }
+    const Index panels = (block.columns + kTileColumns - 1) / kTileColumns;
+    panel_vectors(args.m, args.k, x, x_row, from + block.column * args.k, panels, out, kVectorColumns);
     return;
   }
   from += outer_offset(b, args.nest, block.at) + block.column * b.column;

@@ -134,29 +134,55 @@ ATTNPROF_INLINE void map_row(const float* x, float* y, Index n, F&& f) {
     store_first(y + i, f(load_first(x + i, n - i)), n - i);
   }
 }
-/// The same past the caches, for results that no cache would hold until they are read. Lanes before the first aligned
-/// vector and after the last are stored as usual.
-template <class F>
+inline constexpr Index kLineFloats = 16;
+
+/// Asks for the lines of kCount floats.
+template <int kCount>
+ATTNPROF_INLINE void fetch(const float* p) {
+#pragma GCC unroll 8
+  for (Index i = 0; i < kCount; i += kLineFloats) {
+    __builtin_prefetch(p + i);
+  }
+}
+
+/// How far in front of its loads a loop fetches whose arithmetic takes as long as its memory: the hardware's
+/// prefetchers stop at the end of every page of 4 KiB, and nothing else would be on its way then. Loops that only move
+/// memory run ahead of themselves and lose by it.
+inline constexpr Index kFetchAhead = 512;
+
+/// y[i] = f(i) past the caches, for results that no cache would hold until they are read. f takes an index and the
+/// number of lanes wanted; `x` is what it reads, fetched where kFetch. What lies before the first line of y and after
+/// the last whole one is stored as usual.
+template <bool kFetch, class F>
+ATTNPROF_INLINE void generate_stream(const float* x, float* y, Index n, F&& f) {
+  const Index over = static_cast<Index>(reinterpret_cast<std::uintptr_t>(y) / sizeof(float)) % kLineFloats;
+  const Index head = over == 0 ? 0 : least(kLineFloats - over, n);
+  for (Index i = 0; i < head; i += kLanes) {
+    store_upto(y + i, f(i, head - i), head - i);
+  }
+  Index i = head;
+  for (; i + kLineFloats <= n; i += kLineFloats) {
+    if constexpr (kFetch) {
+      __builtin_prefetch(x + i + kFetchAhead);
+    }
+    Vec line[kLineFloats / kLanes];
+#pragma GCC unroll 4
+    for (Index v = 0; v < kLineFloats / kLanes; ++v) {
+      line[v] = f(i + v * kLanes, kLanes);
+    }
+#pragma GCC unroll 4
+    for (Index v = 0; v < kLineFloats / kLanes; ++v) {
+      store_stream(y + i + v * kLanes, line[v]);
+    }
+  }
+  for (; i < n; i += kLanes) {
+    store_upto(y + i, f(i, n - i), n - i);
+  }
+}
+/// y[i] = f(x[i]) past the caches.
+template <bool kFetch = false, class F>
 ATTNPROF_INLINE void map_row_stream(const float* x, float* y, Index n, F&& f) {
-  const Index over = static_cast<Index>(reinterpret_cast<std::uintptr_t>(y) / sizeof(float)) % kLanes;
-  Index i = 0;
-  if (over != 0) {
-    const Index head = least(kLanes - over, n);
-    store_first(y, f(load_first(x, head)), head);
-    i = head;
-  }
-  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    const Vec a = f(load(x + i));
-    const Vec b = f(load(x + i + kLanes));
-    store_stream(y + i, a);
-    store_stream(y + i + kLanes, b);
-  }
-  for (; i + kLanes <= n; i += kLanes) {
-    store_stream(y + i, f(load(x + i)));
-  }
-  if (i < n) {
-    store_first(y + i, f(load_first(x + i, n - i)), n - i);
-  }
+  generate_stream<kFetch>(x, y, n, [&](Index i, Index lanes) { return f(load_upto(x + i, lanes)); });
 }
 template <class F>
 ATTNPROF_INLINE void map_rows(const float* x, const float* z, float* y, Index n, F&& f) {

@@ -57,14 +57,37 @@ float max_of_row(const float* x, Index n) {
   return max_of(max(max(tops[0], tops[1]), max(tops[2], tops[3])));
 }
 
-/// y = exp(x - shift); returns the sum.
-float exp_row(const float* x, float* y, Index n, float shift) {
+/// A row of softmax and the one after it, whose maximum is found while this one's exponentials are computed: its loads
+/// and comparisons fill what the arithmetic leaves idle.
+struct SoftmaxRow {
+  const float* x;
+  const float* next;  ///< null: there is none
+  const float* ahead; ///< a row to fetch
+  float top;          ///< maximum of x
+};
+
+/// y = exp(x - top); returns the sum, and the maximum of the next row in place of `top`.
+template <bool kNext>
+float exp_row(SoftmaxRow& row, float* y, Index n) {
+  // Copies: a store to y might change what lies behind the reference.
+  const float* x = row.x;
+  const float* next = row.next;
+  const float* ahead = row.ahead;
+  const Vec shift = broadcast(row.top);
+  const Vec least_vec = broadcast(-__builtin_inff());
   Vec a = zero();
   Vec b = zero();
+  Vec top = least_vec;
+  Vec other_top = least_vec;
   Index i = 0;
   for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    fetch<2 * kLanes>(ahead + i);
     const Vec e = exp_nonpositive(load(x + i) - shift);
     const Vec f = exp_nonpositive(load(x + i + kLanes) - shift);
+    if constexpr (kNext) {
+      top = max(load(next + i), top);
+      other_top = max(load(next + i + kLanes), other_top);
+    }
     store(y + i, e);
     store(y + i + kLanes, f);
     a += e;
@@ -72,24 +95,34 @@ float exp_row(const float* x, float* y, Index n, float shift) {
   }
   for (; i < n; i += kLanes) {
     const Vec e = keep_first(exp_nonpositive(load_upto(x + i, n - i) - shift), n - i, zero());
+    if constexpr (kNext) {
+      top = max(keep_first(load_upto(next + i, n - i), n - i, least_vec), top);
+    }
     store_upto(y + i, e, n - i);
     a += e;
   }
+  row.top = max_of(max(top, other_top));
   return sum_of(a + b);
 }
 
-/// `exponentials` is where they wait for their sum: y itself, or a row of scratch where y goes past the caches.
-void softmax_row(const float* x, float* exponentials, float* y, Index n) {
-  const float top = max_of_row(x, n);
-  if (top == -__builtin_inff()) { // nothing attended: zeros, where the formula has 0 / 0 (a row of NaN has a NaN below)
-    bool any_nan = false;
-    for (Index i = 0; i < n; ++i) {
-      any_nan |= x[i] != x[i];
-    }
-    map_row(x, y, n, [&](Vec) { return broadcast(any_nan ? __builtin_nanf("") : 0.0F); });
+/// Nothing attended: zeros, where the formula has 0 / 0. A row of NaN has no maximum either and stays NaN.
+void softmax_of_nothing(SoftmaxRow& row, float* y, Index n) {
+  bool any_nan = false;
+  for (Index i = 0; i < n; ++i) {
+    any_nan |= row.x[i] != row.x[i];
+  }
+  map_row(row.x, y, n, [&](Vec) { return broadcast(any_nan ? __builtin_nanf("") : 0.0F); });
+  row.top = row.next == nullptr ? 0.0F : max_of_row(row.next, n);
+}
+
+/// `exponentials` is where they wait for their sum: y itself, or a row of scratch where y goes past the caches. Leaves
+/// the maximum of the next row in `row.top`.
+void softmax_row(SoftmaxRow& row, float* exponentials, float* y, Index n) {
+  if (row.top == -__builtin_inff()) {
+    softmax_of_nothing(row, y, n);
     return;
   }
-  const float sum = exp_row(x, exponentials, n, top);
+  const float sum = row.next == nullptr ? exp_row<false>(row, exponentials, n) : exp_row<true>(row, exponentials, n);
   const Vec factor = broadcast(1.0F / sum);
   if (exponentials == y) {
     map_row(y, y, n, [&](Vec v) { return v * factor; });
@@ -128,11 +161,15 @@ ATTNPROF_INLINE void put(float* to, Vec v) {
   }
 }
 
-/// y[i] = f(x[i], i), past the caches where kStream and the row is aligned.
+/// y[i] = f(x[i], i), past the caches where kStream and the row is aligned. The next row is fetched then: its memory is
+/// idle while this one, which lies in the first-level cache by now, is computed.
 template <bool kStream, class F>
 ATTNPROF_INLINE void put_row(const float* x, float* y, Index n, F&& f) {
   Index i = 0;
   for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    if constexpr (kStream) {
+      fetch<2 * kLanes>(x + n + i);
+    }
     const Vec a = f(load(x + i), i, kLanes);
     const Vec b = f(load(x + i + kLanes), i + kLanes, kLanes);
     put<kStream>(y + i, a);
@@ -193,27 +230,21 @@ bool stream_step(const StepArgs& step, const float* x, const float* z, float* y,
   case StepFn::kAdd:
   case StepFn::kMul: break;
   case StepFn::kScale: map_row_stream(x, y, n, [&](Vec v) { return v * step.value; }); return true;
-  case StepFn::kGelu: map_row_stream(x, y, n, [](Vec v) { return gelu(v); }); return true;
-  case StepFn::kGeluTanh: map_row_stream(x, y, n, [](Vec v) { return gelu_tanh(v); }); return true;
-  case StepFn::kSilu: map_row_stream(x, y, n, [](Vec v) { return silu(v); }); return true;
+  case StepFn::kGelu: map_row_stream<true>(x, y, n, [](Vec v) { return gelu(v); }); return true;
+  case StepFn::kGeluTanh: map_row_stream<true>(x, y, n, [](Vec v) { return gelu_tanh(v); }); return true;
+  case StepFn::kSilu: map_row_stream<true>(x, y, n, [](Vec v) { return silu(v); }); return true;
   case StepFn::kRelu: map_row_stream(x, y, n, [](Vec v) { return max(zero(), v); }); return true;
   default: return false;
   }
   if (z == nullptr) {
     return false;
   }
-  const bool multiply = step.fn == StepFn::kMul;
-  Index i = 0;
-  for (; i < n && reinterpret_cast<std::uintptr_t>(y + i) % sizeof(Vec) != 0; ++i) {
-    y[i] = multiply ? x[i] * z[i] : x[i] + z[i];
-  }
-  for (; i + kLanes <= n; i += kLanes) {
-    const Vec a = load(x + i);
-    const Vec b = load(z + i);
-    store_stream(y + i, multiply ? a * b : a + b);
-  }
-  for (; i < n; ++i) {
-    y[i] = multiply ? x[i] * z[i] : x[i] + z[i];
+  if (step.fn == StepFn::kMul) {
+    generate_stream<false>(x, y, n,
+                           [&](Index i, Index lanes) { return load_upto(x + i, lanes) * load_upto(z + i, lanes); });
+  } else {
+    generate_stream<false>(x, y, n,
+                           [&](Index i, Index lanes) { return load_upto(x + i, lanes) + load_upto(z + i, lanes); });
   }
   return true;
 }
@@ -275,17 +306,73 @@ void pointwise(const RowsArgs& args, int share, int shares) {
   }
 }
 
+namespace {
+
+/// Rows of plain f32 on both sides, which lie apart by one step each.
+class SoftmaxRows {
+ public:
+  SoftmaxRows(const RowsArgs& args, const Position& at, float* scratch)
+      : args_(args), x_(reinterpret_cast<const float*>(element(args.x, outer_offset(args.x, args.nest, at)))),
+        y_(reinterpret_cast<float*>(element_to_write(args.y, outer_offset(args.y, args.nest, at)))), scratch_(scratch) {
+  }
+
+  void run(Range rows) {
+    SoftmaxRow row{};
+    row.top = max_of_row(x_ + rows.begin * args_.x.row, args_.columns);
+    for (Index r = rows.begin; r < rows.end; ++r) {
+      row.x = x_ + r * args_.x.row;
+      row.next = r + 1 < rows.end ? row.x + args_.x.row : nullptr;
+      row.ahead = row.x + kRowsAhead * args_.x.row;
+      float* y = y_ + r * args_.y.row;
+      const Index first = r - r % group();
+      if (args_.stage_rows == 0) {
+        softmax_row(row, args_.stream ? scratch_ : y, y, args_.columns);
+      } else if (first < rows.begin || first + group() > rows.end) {
+        softmax_row(row, y, y, args_.columns);
+      } else {
+        float* staged = scratch_ + (r - first) * args_.columns;
+        softmax_row(row, staged, staged, args_.columns);
+        if (r + 1 == first + group()) {
+          map_row_stream(scratch_, y_ + first * args_.y.row, group() * args_.columns, [](Vec v) { return v; });
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr Index kRowsAhead = 4;
+  Index group() const { return most(args_.stage_rows, 1); }
+
+  const RowsArgs& args_;
+  const float* x_;
+  float* y_;
+  float* scratch_;
+};
+
+} // namespace
+
 void softmax(const RowsArgs& args, int share, int shares) {
   float* scratch = scratch_of(args, share);
-  for_rows(args, share, shares, [&](const Position& at, Index row) {
-    std::byte* target = element_to_write(args.y, outer_offset(args.y, args.nest, at) + row * args.y.row);
-    float* y = row_to_write(args.y, target, scratch);
-    // Reading into y is safe: a row is read whole before it is written.
-    const float* x =
-        read_row(args.x, element(args.x, outer_offset(args.x, args.nest, at) + row * args.x.row), args.columns, y);
-    softmax_row(x, args.stream ? scratch : y, y, args.columns);
-    write_row(args.y, y, args.columns, target);
-  });
+  if (is_plain(args.x) && is_plain(args.y)) {
+    const Range mine = part_of(args.nest.count * args.rows, share, shares);
+    for (Index flat = mine.begin; flat < mine.end;) {
+      const Index row = flat % args.rows;
+      const Index count = least(args.rows - row, mine.end - flat);
+      SoftmaxRows(args, position_of(args.nest, flat / args.rows), scratch).run({row, row + count});
+      flat += count;
+    }
+  } else {
+    for_rows(args, share, shares, [&](const Position& at, Index r) {
+      std::byte* target = element_to_write(args.y, outer_offset(args.y, args.nest, at) + r * args.y.row);
+      float* y = row_to_write(args.y, target, scratch);
+      // Reading into y is safe: a row is read whole before it is written.
+      const float* x =
+          read_row(args.x, element(args.x, outer_offset(args.x, args.nest, at) + r * args.x.row), args.columns, y);
+      SoftmaxRow row{x, nullptr, x, max_of_row(x, args.columns)};
+      softmax_row(row, y, y, args.columns);
+      write_row(args.y, y, args.columns, target);
+    });
+  }
   if (args.stream) {
     fence_streams();
   }
@@ -343,6 +430,12 @@ void map_sigmoid(const float* x, float* y, Index n) {
 }
 void map_tanh(const float* x, float* y, Index n) {
   map_row(x, y, n, [](Vec v) { return tanh(v); });
+}
+void map_silu(const float* x, float* y, Index n) {
+  map_row(x, y, n, [](Vec v) { return silu(v); });
+}
+void map_gelu(const float* x, float* y, Index n) {
+  map_row(x, y, n, [](Vec v) { return gelu(v); });
 }
 
 } // namespace attnprof::operators::ATTNPROF_ISA

@@ -34,7 +34,9 @@ const cpu::KernelTable& kernel_table() {
                                            map_exp2_nonpositive,
                                            map_erf,
                                            map_sigmoid,
-                                           map_tanh};
+                                           map_tanh,
+                                           map_silu,
+                                           map_gelu};
   return kTable;
 }
 

@@ -126,68 +126,93 @@ static inline void mixes(bool add, Index rows, Index k, const float* x, Index x_
   }
 }
 
-/// One panel [k][kTileColumns] against R rows. Several sums per output hide the latency of the additions.
-template <int R, class T>
-ATTNPROF_INLINE void panel_vector(Index k, const float* x, Index x_row, const T* panel, float* out, Index out_row) {
-  constexpr int kChains = R == 1 ? 4 : R == 2 ? 2 : 1;
-  Vec sums[kChains][R][kTileVectors];
+/// P panels [k][kTileColumns] against R rows, read side by side: one stream keeps too few lines of DRAM in flight. Sums
+/// of four vectors or more hide the latency of the additions; fewer are kept `C` times.
+template <int R, int P, int C, class T>
+ATTNPROF_INLINE void panel_tile(Index k, const float* x, Index x_row, const T* panels, float* out, Index out_row) {
+  Vec sums[C][P][R][kTileVectors];
 #pragma GCC unroll 4
-  for (int u = 0; u < kChains; ++u) {
+  for (int u = 0; u < C; ++u) {
 #pragma GCC unroll 4
-    for (int r = 0; r < R; ++r) {
+    for (int p = 0; p < P; ++p) {
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 2
-      for (int v = 0; v < kTileVectors; ++v) {
-        sums[u][r][v] = zero();
-      }
-    }
-  }
-  Index kk = 0;
-  for (; kk + kChains <= k; kk += kChains) {
-#pragma GCC unroll 4
-    for (int u = 0; u < kChains; ++u) {
-#pragma GCC unroll 2
-      for (int v = 0; v < kTileVectors; ++v) {
-        const Vec row = load(panel + (kk + u) * kTileColumns + v * kLanes);
-#pragma GCC unroll 4
-        for (int r = 0; r < R; ++r) {
-          sums[u][r][v] = fma(broadcast(x[r * x_row + kk + u]), row, sums[u][r][v]);
+        for (int v = 0; v < kTileVectors; ++v) {
+          sums[u][p][r][v] = zero();
         }
       }
     }
   }
-  for (; kk < k; ++kk) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kTileVectors; ++v) {
-      const Vec row = load(panel + kk * kTileColumns + v * kLanes);
+  const auto step = [&](Index kk, Vec(&to)[P][R][kTileVectors]) {
+    Vec row[R];
 #pragma GCC unroll 4
-      for (int r = 0; r < R; ++r) {
-        sums[0][r][v] = fma(broadcast(x[r * x_row + kk]), row, sums[0][r][v]);
+    for (int r = 0; r < R; ++r) {
+      row[r] = broadcast(x[r * x_row + kk]);
+    }
+#pragma GCC unroll 4
+    for (int p = 0; p < P; ++p) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVectors; ++v) {
+        const Vec b = load(panels + (p * k + kk) * kTileColumns + v * kLanes);
+#pragma GCC unroll 4
+        for (int r = 0; r < R; ++r) {
+          to[p][r][v] = fma(row[r], b, to[p][r][v]);
+        }
       }
     }
+  };
+  Index kk = 0;
+  for (; kk + C <= k; kk += C) {
+#pragma GCC unroll 4
+    for (int u = 0; u < C; ++u) {
+      step(kk + u, sums[u]);
+    }
+  }
+  for (; kk < k; ++kk) {
+    step(kk, sums[0]);
   }
 #pragma GCC unroll 4
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kTileVectors; ++v) {
-      Vec sum = sums[0][r][v];
+  for (int p = 0; p < P; ++p) {
 #pragma GCC unroll 4
-      for (int u = 1; u < kChains; ++u) {
-        sum += sums[u][r][v];
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVectors; ++v) {
+        Vec sum = sums[0][p][r][v];
+#pragma GCC unroll 4
+        for (int u = 1; u < C; ++u) {
+          sum += sums[u][p][r][v];
+        }
+        store(out + r * out_row + p * kTileColumns + v * kLanes, sum);
       }
-      store(out + r * out_row + v * kLanes, sum);
     }
   }
 }
 
-/// rows <= kFewRows; the panel's padding is computed and dropped by the caller.
+/// As many panels at once as the registers of AVX2 hold sums for.
+template <int R, class T>
+static inline void panels_of_rows(Index k, const float* x, Index x_row, const T* panels, Index count, float* out,
+                                  Index out_row) {
+  constexpr int kAtOnce = R == 1 ? 4 : R <= 3 ? 2 : 1;
+  constexpr int kChains = R == 1 ? 4 : R == 2 ? 2 : 1;
+  Index p = 0;
+  for (; p + kAtOnce <= count; p += kAtOnce) {
+    panel_tile<R, kAtOnce, 1>(k, x, x_row, panels + p * k * kTileColumns, out + p * kTileColumns, out_row);
+  }
+  for (; p < count; ++p) {
+    panel_tile<R, 1, kChains>(k, x, x_row, panels + p * k * kTileColumns, out + p * kTileColumns, out_row);
+  }
+}
+
+/// Neighbouring panels; rows <= kFewRows. The last panel's padding is computed and dropped by the caller.
 template <class T>
-static inline void panel_vectors(Index rows, Index k, const float* x, Index x_row, const T* panel, float* out,
-                                 Index out_row) {
+static inline void panel_vectors(Index rows, Index k, const float* x, Index x_row, const T* panels, Index count,
+                                 float* out, Index out_row) {
   switch (rows) {
-  case 1: panel_vector<1>(k, x, x_row, panel, out, out_row); break;
-  case 2: panel_vector<2>(k, x, x_row, panel, out, out_row); break;
-  case 3: panel_vector<3>(k, x, x_row, panel, out, out_row); break;
-  default: panel_vector<4>(k, x, x_row, panel, out, out_row); break;
+  case 1: panels_of_rows<1>(k, x, x_row, panels, count, out, out_row); break;
+  case 2: panels_of_rows<2>(k, x, x_row, panels, count, out, out_row); break;
+  case 3: panels_of_rows<3>(k, x, x_row, panels, count, out, out_row); break;
+  default: panels_of_rows<4>(k, x, x_row, panels, count, out, out_row); break;
   }
 }
 
