@@ -85,9 +85,8 @@ struct MatMulArgs {
   std::int64_t a_at = 0, b_at = 0, panel_at = 0, c_at = 0;
 };
 
-/// Keys that decoding works on at a time: their rows stay in the first-level cache while all query rows of the group
-/// pass over them.
-inline constexpr std::int64_t kNearKeys = 32;
+/// Keys or values that decoding copies at a time where they cannot be read in place.
+inline constexpr std::int64_t kCopiedKeys = 32;
 /// Floats from one row of scores or queries to the next: rows a power of two apart would compete for one cache bank.
 constexpr std::int64_t staggered(std::int64_t width, std::int64_t lanes) {
   return (width + lanes - 1) / lanes * lanes + lanes;

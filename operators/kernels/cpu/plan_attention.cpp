@@ -139,8 +139,8 @@ class AttentionKernel final : public CpuKernel {
     const std::int64_t tiles = ceil_div(args_.n_k, args_.tile_keys);
     ScratchLayout layout;
     args_.q_at = layout.add((round_up(rows, table_.tile_rows) * staggered(args_.qk_dim, table_.lanes)) * 4);
-    args_.k_at = layout.add((decode_ ? kNearKeys : tiles * tile_width) * args_.qk_dim * 4);
-    args_.v_at = layout.add((decode_ ? kNearKeys : args_.n_k) * v_width * 4);
+    args_.k_at = layout.add((decode_ ? kCopiedKeys : tiles * tile_width) * args_.qk_dim * 4);
+    args_.v_at = layout.add((decode_ ? kCopiedKeys : args_.n_k) * v_width * 4);
     const std::int64_t rows_at_once = decode_ ? rows : table_.tile_rows;
     args_.scores_at = layout.add(rows_at_once * (tile_width + table_.lanes) * 4);
     args_.sums_at = layout.add(rows * v_width * 4);

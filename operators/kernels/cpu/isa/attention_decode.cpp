@@ -8,8 +8,6 @@ namespace {
 
 using cpu::AttentionArgs;
 
-using cpu::kNearKeys;
-
 /// Partial result of one share for one key head: state of each row and what it mixed.
 struct Partial {
   RowStates state;
@@ -29,6 +27,9 @@ class DecodeCore {
   void run(Index head, Index first_tile, Index end_tile) {
     head_ = head;
     state_.clear(rows_);
+    for (Index i = 0; i < rows_ * args_.v_dim; ++i) {
+      mixed_[i] = 0.0F;
+    }
     for (Index r = 0; r < rows_; ++r) {
       const Operand& q = args_.q;
       read_into(q, element(q, offset(q, r)), args_.qk_dim, q_ + r * q_row_);
@@ -95,21 +96,9 @@ class DecodeCore {
   }
   void visit(Index key, bool first) {
     const Index count = least(args_.tile_keys, args_.n_k - key);
-    const std::byte* k = key_of(args_.k, key);
-    const std::byte* v = key_of(args_.v, key);
-    const auto row_of = [](const Operand& operand, const std::byte* tile, Index row) {
-      return tile + row * operand.row * (operand.bf16 ? 2 : 4);
-    };
-    for (Index j = 0; j < count; j += kNearKeys) {
-      const Index next = j + kNearKeys;
-      score(row_of(args_.k, k, j), j, least(kNearKeys, count - j), {next < count ? row_of(args_.k, k, next) : v});
-    }
+    score(key_of(args_.k, key), count);
     weigh(key, count, first);
-    for (Index j = 0; j < count; j += kNearKeys) {
-      const Index next = j + kNearKeys;
-      mix(row_of(args_.v, v, j), j, least(kNearKeys, count - j), !first || j > 0,
-          {next < count ? row_of(args_.v, v, next) : row_of(args_.k, k, count)});
-    }
+    mix(key_of(args_.v, key), count);
   }
 
   void weigh(Index key, Index count, bool first) {
@@ -136,35 +125,39 @@ class DecodeCore {
     }
   }
 
-  /// use(keys, row): rows of `width`, in place where their columns are dense, else copied.
+  /// use(rows, row, first, count): all rows of a tile in place where their columns are dense, else some at a time,
+  /// copied.
   template <class Use>
-  void with_rows(const Operand& operand, const std::byte* from, Index count, Index width, float* copy, Use&& use) {
-    if (operand.column != 1) {
-      copy_rows_to(operand, from, count, width, copy, width);
-      use(static_cast<const float*>(copy), width);
-    } else if (operand.bf16) {
-      use(reinterpret_cast<const Bf16*>(from), operand.row);
-    } else {
-      use(reinterpret_cast<const float*>(from), operand.row);
+  void with_rows(const Operand& operand, const std::byte* tile, Index count, Index width, float* copy, Use&& use) {
+    if (operand.column == 1 && operand.bf16) {
+      use(reinterpret_cast<const Bf16*>(tile), operand.row, Index{0}, count);
+      return;
+    }
+    if (operand.column == 1) {
+      use(reinterpret_cast<const float*>(tile), operand.row, Index{0}, count);
+      return;
+    }
+    for (Index j = 0; j < count; j += cpu::kCopiedKeys) {
+      const Index some = least(cpu::kCopiedKeys, count - j);
+      copy_rows_to(operand, tile + j * operand.row * (operand.bf16 ? 2 : 4), some, width, copy, width);
+      use(static_cast<const float*>(copy), width, j, some);
     }
   }
 
-  void score(const std::byte* from, Index j, Index count, Upcoming upcoming) {
+  void score(const std::byte* tile, Index keys) {
     const Index width = args_.qk_dim;
-    with_rows(args_.k, from, count, width, k_, [&](const auto* k, Index row) {
+    with_rows(args_.k, tile, keys, width, k_, [&](const auto* k, Index row, Index first, Index count) {
       for_row_parts(rows_, [&]<int R>(Index r) {
-        score_rows<R>(q_ + r * q_row_, q_row_, width, k, row, count, upcoming, scores_ + r * tile_width_ + j,
-                      tile_width_);
+        score_rows<R>(q_ + r * q_row_, q_row_, width, k, row, count, scores_ + r * tile_width_ + first, tile_width_);
       });
     });
   }
 
-  void mix(const std::byte* from, Index j, Index count, bool add, Upcoming upcoming) {
+  void mix(const std::byte* tile, Index keys) {
     const Index width = args_.v_dim;
-    with_rows(args_.v, from, count, width, v_, [&](const auto* v, Index row) {
+    with_rows(args_.v, tile, keys, width, v_, [&](const auto* v, Index row, Index first, Index count) {
       for_row_parts(rows_, [&]<int R>(Index r) {
-        mix_rows<R>(add, scores_ + r * tile_width_ + j, tile_width_, count, v, row, upcoming, mixed_ + r * width,
-                    width);
+        mix_rows<R>(scores_ + r * tile_width_ + first, tile_width_, count, v, row, mixed_ + r * width, width);
       });
     });
   }
