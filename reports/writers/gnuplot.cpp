@@ -150,7 +150,7 @@ std::vector<std::string> point_plots(const std::vector<Series>& series) {
                               one.hollow && has_fused ? "notitle" : "title " + plot_text(one.variant)));
   }
   if (explains) {
-    out.push_back("1/0 with points pointtype 6 pointsize 1.1 linecolor rgb '#444444' title 'hollow: eager'");
+    out.emplace_back("1/0 with points pointtype 6 pointsize 1.1 linecolor rgb '#444444' title 'hollow: eager'");
   }
   return out;
 }
