@@ -16,6 +16,14 @@ std::vector<CaseColumn> closing_columns();
 std::vector<KernelColumn> launch_columns();
 std::vector<KernelColumn> device_launch_columns();
 
+/// A column of the cache model: of a launch in kernels.csv, summed over the launches in results.csv.
+struct ModelledColumn {
+  std::string name;
+  std::string definition;
+  std::optional<std::int64_t> profilers::LevelTraffic::*member;
+};
+const std::vector<ModelledColumn>& modelled_columns();
+
 /// Sum over the launches of what the cache model says; absent where a launch lacks it.
 std::optional<std::int64_t> modelled(const profilers::Record& record,
                                      std::optional<std::int64_t> profilers::LevelTraffic::*member);

@@ -57,6 +57,21 @@ CaseColumn total(std::string name, std::string unit, Origin origin, std::string 
 
 } // namespace
 
+const std::vector<ModelledColumn>& modelled_columns() {
+  using profilers::LevelTraffic;
+  static const std::vector<ModelledColumn> kColumns = {
+      {"modelled_l2_bytes", "Bytes between the first cache level and the second, by the cache model.",
+       &LevelTraffic::l2_bytes},
+      {"modelled_l3_bytes", "Bytes between the second cache level and the third, by the cache model.",
+       &LevelTraffic::l3_bytes},
+      {"modelled_dram_bytes", "Bytes between the last cache and memory, write-backs included, by the cache model.",
+       &LevelTraffic::dram_bytes},
+      {"modelled_dram_fill_bytes", "Of modelled_dram_bytes, those read: misses of the last cache.",
+       &LevelTraffic::dram_fill_bytes},
+  };
+  return kColumns;
+}
+
 std::optional<std::int64_t> modelled(const Record& record,
                                      std::optional<std::int64_t> profilers::LevelTraffic::*member) {
   std::optional<std::int64_t> sum;
@@ -76,13 +91,6 @@ std::optional<double> waste_of(const operators::Work& work) {
 
 namespace {
 
-CaseColumn modelled_column(std::string name, std::string definition,
-                           std::optional<std::int64_t> profilers::LevelTraffic::*member) {
-  return {{std::move(name), "B", Group::kTotals, Type::kInteger, Origin::kModel, std::move(definition),
-           "sum over launches"},
-          [member](const Record& r) { return cell(modelled(r, member)); }};
-}
-
 CaseColumn totals_ratio(std::string name, std::string definition, std::string formula,
                         std::function<std::optional<double>(const Record&)> get) {
   return {
@@ -94,16 +102,13 @@ CaseColumn totals_ratio(std::string name, std::string definition, std::string fo
 std::vector<CaseColumn> ladder_columns() {
   using profilers::LevelTraffic;
   const auto compulsory = [](const Record& r) { return real(r.totals->compulsory_bytes); };
-  return {
-      modelled_column("modelled_l2_bytes", "Bytes between the first cache level and the second, by the cache model.",
-                      &LevelTraffic::l2_bytes),
-      modelled_column("modelled_l3_bytes", "Bytes between the second cache level and the third, by the cache model.",
-                      &LevelTraffic::l3_bytes),
-      modelled_column("modelled_dram_bytes",
-                      "Bytes between the last cache and memory, write-backs included, by the cache model.",
-                      &LevelTraffic::dram_bytes),
-      modelled_column("modelled_dram_fill_bytes", "Of modelled_dram_bytes, those read: misses of the last cache.",
-                      &LevelTraffic::dram_fill_bytes),
+  std::vector<CaseColumn> out;
+  for (const ModelledColumn& column : modelled_columns()) {
+    out.push_back(
+        {{column.name, "B", Group::kTotals, Type::kInteger, Origin::kModel, column.definition, "sum over launches"},
+         [member = column.member](const Record& r) { return cell(modelled(r, member)); }});
+  }
+  const std::vector<CaseColumn> ratios = {
       totals_ratio(
           "launch_bytes_ratio", "Bytes that cross launch boundaries over those that must move at all.",
           "bytes / compulsory_bytes",
@@ -119,6 +124,8 @@ std::vector<CaseColumn> ladder_columns() {
       totals_ratio("waste_factor", "Executed over useful multiply-adds: above 1 for masked pairs and padding.",
                    "macs / useful_macs", [](const Record& r) { return waste_of(r.totals->work); }),
   };
+  out.insert(out.end(), ratios.begin(), ratios.end());
+  return out;
 }
 
 } // namespace

@@ -91,12 +91,6 @@ std::optional<double> over(const std::optional<std::int64_t>& part, std::optiona
   return part ? ratio(static_cast<double>(*part), whole) : std::nullopt;
 }
 
-KernelColumn modelled_column(std::string name, std::string definition,
-                             std::optional<std::int64_t> profilers::LevelTraffic::*member) {
-  return column(std::move(name), "B", Type::kInteger, Origin::kModel, std::move(definition), "",
-                [member](const Record& r, std::size_t i) { return cell(r.launches[i].traffic.*member); });
-}
-
 KernelColumn simulated_column(std::string name, std::string unit, std::string definition, std::string formula,
                               std::optional<std::int64_t> profilers::SimulatedCounts::*member) {
   return column(std::move(name), std::move(unit), Type::kInteger, Origin::kModel, std::move(definition),
@@ -105,18 +99,14 @@ KernelColumn simulated_column(std::string name, std::string unit, std::string de
 }
 
 std::vector<KernelColumn> traffic() {
-  using profilers::LevelTraffic;
   using profilers::SimulatedCounts;
-  return {
-      modelled_column("modelled_l2_bytes", "Bytes between the first cache level and the second, by the cache model.",
-                      &LevelTraffic::l2_bytes),
-      modelled_column("modelled_l3_bytes", "Bytes between the second cache level and the third, by the cache model.",
-                      &LevelTraffic::l3_bytes),
-      modelled_column("modelled_dram_bytes",
-                      "Bytes between the last cache and memory, write-backs included, by the cache model.",
-                      &LevelTraffic::dram_bytes),
-      modelled_column("modelled_dram_fill_bytes", "Of modelled_dram_bytes, those read: misses of the last cache.",
-                      &LevelTraffic::dram_fill_bytes),
+  std::vector<KernelColumn> out;
+  for (const ModelledColumn& modelled : modelled_columns()) {
+    out.push_back(column(
+        modelled.name, "B", Type::kInteger, Origin::kModel, modelled.definition, "",
+        [member = modelled.member](const Record& r, std::size_t i) { return cell(r.launches[i].traffic.*member); }));
+  }
+  const std::vector<KernelColumn> others = {
       column("modelled_bytes_ratio", "1", Type::kReal, Origin::kDerived,
              "Bytes that cross the border of memory by the cache model over those that the launch moves; below 1 where "
              "caches hold operands.",
@@ -143,6 +133,8 @@ std::vector<KernelColumn> traffic() {
                                 fills ? std::optional(static_cast<double>(*fills)) : std::nullopt));
              }),
   };
+  out.insert(out.end(), others.begin(), others.end());
+  return out;
 }
 
 std::vector<KernelColumn> timed() {
