@@ -3,8 +3,11 @@
 #include "operators/layers/lower_layout.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <fmt/format.h>
 #include <set>
+#include <unordered_map>
 
 namespace attnprof::operators {
 namespace {
@@ -85,7 +88,7 @@ const ParamSpec& find_param(std::string_view name) {
 namespace {
 
 /// Whether an attention variant in a layout takes the parameter; `variant` is null in a layout without one.
-bool takes(const LayoutDescriptor& layout, const VariantDescriptor* variant, std::string_view name) {
+bool layout_takes(const LayoutDescriptor& layout, const VariantDescriptor* variant, std::string_view name) {
   if (name == "variant") {
     return variant != nullptr;
   }
@@ -94,16 +97,24 @@ bool takes(const LayoutDescriptor& layout, const VariantDescriptor* variant, std
 
 } // namespace
 
+namespace {
+
+bool model_takes(const ModelDescriptor& model, std::string_view name) {
+  return takes(model, name) || name == "model" || name == "batch" || name == "dtype" || name == "plan" ||
+         name == "device" || name == "threads";
+}
+
+} // namespace
+
 bool takes_param(const Config& given, std::string_view name) {
   if (given.has("model")) {
-    return takes(find_model(given.text("model")), name) || name == "model" || name == "batch" || name == "dtype" ||
-           name == "plan" || name == "device" || name == "threads";
+    return model_takes(find_model(given.text("model")), name);
   }
   if (common_names().contains(name)) {
     return true;
   }
   const LayoutDescriptor& layout = layout_of(given);
-  return takes(layout, layout.takes_variant ? &variant_of(given) : nullptr, name);
+  return layout_takes(layout, layout.takes_variant ? &variant_of(given) : nullptr, name);
 }
 
 std::string takers_of(std::string_view name) {
@@ -130,19 +141,6 @@ std::string takers_of(std::string_view name) {
 
 namespace {
 
-void check_taken(const Config& given) {
-  for (const auto& [name, value] : given.values()) {
-    if (std::holds_alternative<std::monostate>(value)) {
-      continue;
-    }
-    const ParamSpec& spec = find_param(name);
-    if (!takes_param(given, name)) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{} does not apply to this workload; it is taken by {}", spec.flag(), takers_of(name)));
-    }
-  }
-}
-
 /// grid fixes seq_len; a decode step is one token unless told otherwise.
 void resolve_lengths(Config& config) {
   if (config.has("grid")) {
@@ -160,73 +158,120 @@ void resolve_lengths(Config& config) {
   }
 }
 
-void set_absent(Config& config, const std::string& name, const Value& fallback) {
-  if (!config.has(name) && !std::holds_alternative<std::monostate>(fallback)) {
-    config.set(name, fallback);
-  }
-}
-
-void fill_fallbacks(Config& config) {
-  const LayoutDescriptor& layout = layout_of(config);
-  const VariantDescriptor* variant = layout.takes_variant ? &variant_of(config) : nullptr;
-  for (const ParamSpec& spec : all_params()) {
-    if (!std::holds_alternative<std::monostate>(spec.fallback) && takes(layout, variant, spec.name)) {
-      set_absent(config, spec.name, spec.fallback);
-    }
-  }
-}
-
 } // namespace
 
-Config resolve(const Config& given) {
-  check_taken(given);
-  Config config = given;
-  if (config.has("model")) {
-    const ModelDescriptor& model = find_model(config.text("model"));
+Resolver::Resolver(const Config& given) {
+  if (given.has("model")) {
+    model_ = &find_model(given.text("model"));
     // Sizes are the network's own: the fallbacks of shared parameters are those of a single operator.
     for (const char* name : {"batch", "dtype", "plan", "device"}) {
-      set_absent(config, name, find_param(name).fallback);
+      fallbacks_.set(name, find_param(name).fallback);
     }
-    for (const ParamSpec& spec : model.own_params) {
-      set_absent(config, spec.name, spec.fallback);
+    for (const ParamSpec& spec : model_->own_params) {
+      if (!fallbacks_.has(spec.name) && !std::holds_alternative<std::monostate>(spec.fallback)) {
+        fallbacks_.set(spec.name, spec.fallback);
+      }
     }
-    model.resolve(config);
+    return;
+  }
+  layout_ = &layout_of(given);
+  variant_ = layout_->takes_variant ? &variant_of(given) : nullptr;
+  for (const ParamSpec& spec : all_params()) {
+    if (!std::holds_alternative<std::monostate>(spec.fallback) && takes(spec.name)) {
+      fallbacks_.set(spec.name, spec.fallback);
+    }
+  }
+}
+
+bool Resolver::takes(std::string_view name) const {
+  return model_ != nullptr ? model_takes(*model_, name) : layout_takes(*layout_, variant_, name);
+}
+
+void Resolver::check_taken(const Config& given) const {
+  for (const auto& [name, value] : given.values()) {
+    if (std::holds_alternative<std::monostate>(value)) {
+      continue;
+    }
+    const ParamSpec& spec = find_param(name);
+    if (!takes(name)) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{} does not apply to this workload; it is taken by {}", spec.flag(), takers_of(name)));
+    }
+  }
+}
+
+Config Resolver::resolve(Config config) const {
+  if (model_ != nullptr) {
+    config.fill_absent(fallbacks_);
+    model_->resolve(config);
     return config;
   }
-  config.set("layout", text_or(given, "layout"));
-  const LayoutDescriptor& layout = layout_of(config);
-  for (const auto& [name, value] : layout.fallbacks) {
+  config.set("layout", layout_->name);
+  for (const auto& [name, value] : layout_->fallbacks) {
     if (!config.has(name)) {
       config.set(name, value);
     }
   }
-  if (layout.takes_variant) {
-    config.set("variant", variant_of(config).name);
+  if (variant_ != nullptr) {
+    config.set("variant", variant_->name);
   }
   resolve_lengths(config);
-  fill_fallbacks(config);
-  if (layout.prepare != nullptr) {
-    layout.prepare(config);
+  config.fill_absent(fallbacks_);
+  if (layout_->prepare != nullptr) {
+    layout_->prepare(config);
   }
-  if (layout.takes_variant && variant_of(config).resolve != nullptr) {
-    variant_of(config).resolve(config);
+  if (variant_ != nullptr && variant_->resolve != nullptr) {
+    variant_->resolve(config);
   }
-  if (layout.resolve != nullptr) {
-    layout.resolve(config);
+  if (layout_->resolve != nullptr) {
+    layout_->resolve(config);
   }
   return config;
+}
+
+Config resolve(const Config& given) {
+  const Resolver resolver(given);
+  resolver.check_taken(given);
+  return resolver.resolve(given);
 }
 
 namespace {
 
 /// ':' separates the parts of an id and '%' escapes; both are rare, a path or a future name may hold them.
-std::string escape(std::string_view text) {
-  std::string out;
+void append_escaped(std::string& out, std::string_view text) {
   for (const char c : text) {
-    out +=
-        c == ':' || c == '%' || c == '\n' ? fmt::format("%{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
+    if (c == ':' || c == '%' || c == '\n') {
+      out += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
   }
-  return out;
+}
+
+/// What to_string prints, without a text of its own for each value.
+struct AppendValue {
+  std::string& out;
+  void operator()(std::monostate /*absent*/) const {}
+  void operator()(std::int64_t value) const {
+    std::array<char, 24> digits;
+    out.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+  }
+  void operator()(double value) const { append_escaped(out, to_string(value)); }
+  void operator()(bool value) const { out += value ? "true" : "false"; }
+  void operator()(const std::string& value) const { append_escaped(out, value); }
+};
+
+/// Places in all_params() by name.
+std::size_t place_of(std::string_view name) {
+  static const std::unordered_map<std::string_view, std::size_t> kPlaces = [] {
+    std::unordered_map<std::string_view, std::size_t> places;
+    for (std::size_t i = 0; i < all_params().size(); ++i) {
+      places.emplace(all_params()[i].name, i);
+    }
+    return places;
+  }();
+  const auto found = kPlaces.find(name);
+  return found == kPlaces.end() ? all_params().size() : found->second;
 }
 
 std::string unescape(std::string_view text, std::string_view id) {
@@ -250,15 +295,28 @@ std::string unescape(std::string_view text, std::string_view id) {
 } // namespace
 
 std::string case_id(const Config& resolved) {
-  std::string id;
-  for (const ParamSpec& spec : all_params()) {
-    const Value& value = resolved.get(spec.name);
+  // In the order of all_params(); of some seventy a workload takes twenty.
+  std::vector<std::pair<std::size_t, const Config::Entry*>> parts;
+  parts.reserve(resolved.values().size());
+  for (const Config::Entry& entry : resolved.values()) {
+    const auto& [name, value] = entry;
     const bool* flag = std::get_if<bool>(&value);
     const bool silent = std::holds_alternative<std::monostate>(value) || (flag != nullptr && !*flag) ||
-                        (spec.name == "device" && resolved.text("device") == "cpu");
-    if (!silent) {
-      id += fmt::format("{}{}={}", id.empty() ? "" : ":", spec.name, escape(to_string(value)));
+                        (name == "device" && value == Value(std::string("cpu")));
+    const std::size_t place = place_of(name);
+    if (!silent && place < all_params().size()) {
+      parts.emplace_back(place, &entry);
     }
+  }
+  std::sort(parts.begin(), parts.end());
+  std::string id;
+  id.reserve(32 * parts.size());
+  for (const auto& [place, entry] : parts) {
+    if (!id.empty()) {
+      id += ':';
+    }
+    id.append(entry->first).push_back('=');
+    std::visit(AppendValue{id}, entry->second);
   }
   return id;
 }
@@ -287,8 +345,8 @@ Config parse_case_id(std::string_view id) {
   return config;
 }
 
-Graph build(const Config& resolved) {
-  GraphBuilder builder(dtype_from_name(resolved.text("dtype")));
+Graph build(const Config& resolved, Graph recycled) {
+  GraphBuilder builder(dtype_from_name(resolved.text("dtype")), std::move(recycled));
   if (resolved.has("model")) {
     find_model(resolved.text("model")).build(builder, resolved);
     return builder.take();

@@ -17,6 +17,25 @@ std::string takers_of(std::string_view name);
 /// workload does not take must have been removed. Throws Error(kUsage | kInvalid | kOverflow) with the reason.
 Config resolve(const Config& given);
 
+/// resolve() of many configurations of one workload: what follows from the workload alone is looked up once.
+class Resolver {
+ public:
+  /// For the workload that `given` names. Throws Error(kUsage) where its names are unknown.
+  explicit Resolver(const Config& given);
+  /// resolve(config) of a configuration of this workload, all of whose parameters it takes.
+  [[nodiscard]] Config resolve(Config config) const;
+  /// Throws Error(kUsage) where the workload does not take a parameter that is given.
+  void check_taken(const Config& given) const;
+
+ private:
+  [[nodiscard]] bool takes(std::string_view name) const;
+
+  const ModelDescriptor* model_ = nullptr; ///< null: a layout
+  const LayoutDescriptor* layout_ = nullptr;
+  const VariantDescriptor* variant_ = nullptr; ///< null in a layout without one
+  Config fallbacks_;
+};
+
 /// Canonical one-line id of a resolved configuration, "variant=mha:batch=1:seq_len=196:...", which parse_case_id reads
 /// back.
 std::string case_id(const Config& resolved);
@@ -24,7 +43,8 @@ std::string case_id(const Config& resolved);
 Config parse_case_id(std::string_view id);
 bool looks_like_case_id(std::string_view text);
 
-/// The op list of a resolved configuration, one op per launch of the eager plan.
-Graph build(const Config& resolved);
+/// The op list of a resolved configuration, one op per launch of the eager plan. The lists of `recycled` are emptied
+/// and used again: a hundred thousand graphs in turn need the memory of one.
+Graph build(const Config& resolved, Graph recycled = {});
 
 } // namespace attnprof::operators

@@ -29,9 +29,18 @@ std::optional<std::vector<float>> constant_values(Count elements, std::int64_t m
   return out;
 }
 
+GraphBuilder::GraphBuilder(DType dtype, Graph recycled) : dtype_(dtype), graph_(std::move(recycled)) {
+  graph_.ops.clear();
+  graph_.tensors.clear();
+  // A block of most layouts fits; an op is a kilobyte, so that growing costs more than what is left unused.
+  constexpr std::size_t kUsualOps = 24;
+  graph_.ops.reserve(kUsualOps);
+  graph_.tensors.reserve(2 * kUsualOps);
+}
+
 GraphBuilder::Scope::Scope(GraphBuilder& builder, const std::string& name)
     : builder_(builder), length_(builder.scope_.size()) {
-  builder.scope_ += name + "/";
+  builder.scope_.append(name).push_back('/');
 }
 GraphBuilder::Scope::~Scope() {
   builder_.scope_.resize(length_);
@@ -45,7 +54,7 @@ GraphBuilder::RealRows::~RealRows() {
 
 View GraphBuilder::add_tensor(const std::string& name, const Extents& dims, TensorRole role) {
   Tensor tensor;
-  tensor.name = name.empty() ? fmt::format("t{}", graph_.tensors.size()) : name;
+  tensor.name = name.empty() ? "t" + std::to_string(graph_.tensors.size()) : name;
   tensor.dims = dims;
   tensor.dtype = dtype_;
   tensor.role = role;
@@ -92,14 +101,15 @@ std::string GraphBuilder::set_weight_prefix(std::string prefix) {
   return std::exchange(weight_prefix_, std::move(prefix));
 }
 
-void GraphBuilder::push(const std::string& leaf, Primitive primitive) {
+template <class T>
+void GraphBuilder::push(const std::string& leaf, T primitive) {
   if (graph_.ops.size() == kMaxOps) {
     throw Error(ErrorKind::kOverflow,
                 fmt::format("the workload has more than the {} launches that can be listed: use a smaller --depth, "
                             "--heads or --n-ffn",
                             kMaxOps));
   }
-  graph_.ops.push_back({scope_ + leaf, std::move(primitive)});
+  graph_.ops.emplace_back(scope_ + leaf, Primitive(std::move(primitive)));
 }
 
 View GraphBuilder::matmul(const std::string& leaf, const View& a, const View& b, const MatMulOptions& options) {

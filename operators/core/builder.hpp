@@ -21,7 +21,8 @@ std::optional<std::vector<float>> constant_values(Count elements, std::int64_t m
 /// result. Shapes are checked here; a mismatch is Error(kInternal), a fault of the variant and not of the user.
 class GraphBuilder {
  public:
-  explicit GraphBuilder(DType dtype) : dtype_(dtype) {}
+  /// The lists of `recycled` are emptied and used again.
+  explicit GraphBuilder(DType dtype, Graph recycled = {});
 
   /// Enters a scope ("block0", "mixer") for as long as it lives.
   class Scope {
@@ -114,7 +115,8 @@ class GraphBuilder {
  private:
   friend class Scope;
   View add_tensor(const std::string& name, const Extents& dims, TensorRole role);
-  void push(const std::string& leaf, Primitive primitive);
+  template <class T>
+  void push(const std::string& leaf, T primitive);
   DType dtype_;
   Graph graph_;
   std::string scope_;

@@ -1,53 +1,41 @@
 #include "operators/core/cost.hpp"
 
+#include "operators/core/operands.hpp"
+
 #include <algorithm>
 
 namespace attnprof::operators {
 
 namespace {
 
-std::vector<Io> operands_of(const Graph& launches) {
-  std::vector<Io> out;
-  out.reserve(launches.ops.size());
-  for (const Op& op : launches.ops) {
-    out.push_back(io_of(op.primitive));
-  }
-  return out;
+void touch(Lifetime& life, std::int64_t at) {
+  life.first = life.first < 0 ? at : life.first;
+  life.last = at;
 }
 
-std::vector<Lifetime> lifetimes(const Graph& launches, const std::vector<Io>& operands) {
-  std::vector<Lifetime> out(launches.tensors.size());
-  const auto touch = [&](const View& view, std::int64_t at) {
-    Lifetime& life = out[static_cast<std::size_t>(view.tensor)];
-    life.first = life.first < 0 ? at : life.first;
-    life.last = at;
-  };
-  const auto count = static_cast<std::int64_t>(operands.size());
-  for (std::int64_t i = 0; i < count; ++i) {
-    const Io& io = operands[static_cast<std::size_t>(i)];
-    for (const View& view : io.reads) {
-      touch(view, i);
-    }
-    for (const View& view : io.writes) {
-      touch(view, i);
-    }
-  }
-  for (std::size_t i = 0; i < out.size(); ++i) {
+/// Inputs are there before the first launch, outputs after the last.
+void keep_ends(const Graph& launches, std::vector<Lifetime>& lives) {
+  for (std::size_t i = 0; i < lives.size(); ++i) {
     const TensorRole role = launches.tensors[i].role;
-    if (out[i].first >= 0 && role == TensorRole::kInput) {
-      out[i].first = 0;
+    if (lives[i].first >= 0 && role == TensorRole::kInput) {
+      lives[i].first = 0;
     }
-    if (out[i].first >= 0 && role == TensorRole::kOutput) {
-      out[i].last = count - 1;
+    if (lives[i].first >= 0 && role == TensorRole::kOutput) {
+      lives[i].last = static_cast<std::int64_t>(launches.ops.size()) - 1;
     }
   }
-  return out;
 }
 
 } // namespace
 
 std::vector<Lifetime> lifetimes(const Graph& launches) {
-  return lifetimes(launches, operands_of(launches));
+  std::vector<Lifetime> out(launches.tensors.size());
+  for (std::size_t i = 0; i < launches.ops.size(); ++i) {
+    const auto visit = [&](TensorId id) { touch(out[static_cast<std::size_t>(id)], static_cast<std::int64_t>(i)); };
+    visit_tensors(launches.ops[i].primitive, visit, visit);
+  }
+  keep_ends(launches, out);
+  return out;
 }
 
 namespace {
@@ -74,20 +62,9 @@ Count peak_activation_bytes(const Graph& launches, const std::vector<Lifetime>& 
   return peak;
 }
 
-/// Elements of each tensor that the launches read, counted again for each launch: an upper bound of those used.
-std::vector<Count> elements_read(const Graph& launches, const std::vector<Io>& operands) {
-  std::vector<Count> out(launches.tensors.size());
-  for (const Io& io : operands) {
-    for (const View& view : io.reads) {
-      out[static_cast<std::size_t>(view.tensor)] += view.distinct_elements();
-    }
-  }
-  return out;
-}
-
-void add_tensors(const Graph& launches, const std::vector<Io>& operands, const std::vector<Lifetime>& lives,
+/// `read`: elements of each tensor that the launches read, counted again for each launch: an upper bound of those used.
+void add_tensors(const Graph& launches, const std::vector<Count>& read, const std::vector<Lifetime>& lives,
                  Totals& totals) {
-  const std::vector<Count> read = elements_read(launches, operands);
   for (std::size_t i = 0; i < lives.size(); ++i) {
     const Tensor& tensor = launches.tensors[i];
     if (lives[i].first < 0 || tensor.role == TensorRole::kIntermediate) {
@@ -107,28 +84,52 @@ void add_tensors(const Graph& launches, const std::vector<Io>& operands, const s
   }
 }
 
+/// Totals of the launches; each(op, work, bytes) is told of every one.
+template <class Each>
+Totals counted(const Graph& launches, Each&& each) {
+  Totals totals;
+  std::vector<Lifetime> lives(launches.tensors.size());
+  std::vector<Count> read(launches.tensors.size());
+  Io io;
+  for (std::size_t i = 0; i < launches.ops.size(); ++i) {
+    const Op& op = launches.ops[i];
+    list_io(op.primitive, io);
+    const Work work = work_of(op.primitive);
+    const Bytes bytes = bytes_of(launches, io);
+    totals.work += work;
+    totals.bytes_read += bytes.read;
+    totals.bytes_written += bytes.written;
+    each(op, work, bytes);
+    for (const View& view : io.reads) {
+      touch(lives[static_cast<std::size_t>(view.tensor)], static_cast<std::int64_t>(i));
+      read[static_cast<std::size_t>(view.tensor)] += view.distinct_elements();
+    }
+    for (const View& view : io.writes) {
+      touch(lives[static_cast<std::size_t>(view.tensor)], static_cast<std::int64_t>(i));
+    }
+  }
+  (void)(totals.bytes_read + totals.bytes_written); // their sum is printed, so it must fit as well
+  (void)totals.work.flops();
+  totals.launches = static_cast<std::int64_t>(launches.ops.size());
+  keep_ends(launches, lives);
+  add_tensors(launches, read, lives, totals);
+  totals.peak_activation_bytes = peak_activation_bytes(launches, lives);
+  return totals;
+}
+
 } // namespace
 
 Cost cost_of(const Graph& launches) {
   Cost cost;
   cost.launches.reserve(launches.ops.size());
-  const std::vector<Io> operands = operands_of(launches);
-  for (std::size_t i = 0; i < launches.ops.size(); ++i) {
-    const Op& op = launches.ops[i];
-    LaunchCost launch{op.scope, std::string(name_of(op.primitive)), shape_of(op.primitive), work_of(op.primitive),
-                      bytes_of(launches, operands[i])};
-    cost.totals.work += launch.work;
-    cost.totals.bytes_read += launch.bytes.read;
-    cost.totals.bytes_written += launch.bytes.written;
-    cost.launches.push_back(std::move(launch));
-  }
-  (void)(cost.totals.bytes_read + cost.totals.bytes_written); // their sum is printed, so it must fit as well
-  (void)cost.totals.work.flops();
-  cost.totals.launches = static_cast<std::int64_t>(launches.ops.size());
-  const std::vector<Lifetime> lives = lifetimes(launches, operands);
-  add_tensors(launches, operands, lives, cost.totals);
-  cost.totals.peak_activation_bytes = peak_activation_bytes(launches, lives);
+  cost.totals = counted(launches, [&](const Op& op, const Work& work, const Bytes& bytes) {
+    cost.launches.push_back({op.scope, std::string(name_of(op.primitive)), shape_of(op.primitive), work, bytes});
+  });
   return cost;
+}
+
+Totals totals_of(const Graph& launches) {
+  return counted(launches, [](const Op&, const Work&, const Bytes&) {});
 }
 
 } // namespace attnprof::operators

@@ -34,6 +34,8 @@ struct Cost {
 
 /// Costs a launch list (R2). Pure; throws Error(kOverflow).
 Cost cost_of(const Graph& launches);
+/// cost_of(launches).totals, without a text for each launch.
+Totals totals_of(const Graph& launches);
 
 /// Launches between which each tensor must be kept: [first, last], -1 for tensors that no op touches.
 struct Lifetime {

@@ -3,7 +3,7 @@
 #include "operators/core/uses.hpp"
 
 #include <algorithm>
-#include <map>
+#include <array>
 
 namespace attnprof::operators {
 namespace {
@@ -13,11 +13,18 @@ struct Axis {
 };
 
 /// Axes of the correspondence by falling stride in `from`, without those of size one.
-std::vector<Axis> axes_of(const View& from, const View& to) {
-  std::vector<Axis> axes;
+struct Axes {
+  std::array<Axis, Extents::kMaxRank> list;
+  std::size_t size = 0;
+  [[nodiscard]] Axis* begin() { return list.data(); }
+  [[nodiscard]] Axis* end() { return list.data() + size; }
+  const Axis& operator[](std::size_t i) const { return list[i]; }
+};
+Axes axes_of(const View& from, const View& to) {
+  Axes axes;
   for (std::size_t i = 0; i < from.rank(); ++i) {
     if (from.dims[i] != 1) {
-      axes.push_back({from.strides[i], from.dims[i], to.strides[i], 0});
+      axes.list[axes.size++] = {from.strides[i], from.dims[i], to.strides[i], 0};
     }
   }
   std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.from_stride > b.from_stride; });
@@ -26,10 +33,10 @@ std::vector<Axis> axes_of(const View& from, const View& to) {
 
 /// Stride in `to` of a dimension (stride, size) of a view of `from`: it may lie inside one axis or span several that
 /// are also adjacent in `to`.
-std::optional<std::int64_t> stride_in(const std::vector<Axis>& axes, std::int64_t stride, std::int64_t size) {
+std::optional<std::int64_t> stride_in(const Axes& axes, std::int64_t stride, std::int64_t size) {
   std::optional<std::int64_t> first;
   std::int64_t expected = 0;
-  for (std::size_t i = axes.size(); i-- > 0 && size > 1;) {
+  for (std::size_t i = axes.size; i-- > 0 && size > 1;) {
     const Axis& axis = axes[i];
     if (stride >= axis.from_stride * axis.dim) {
       continue;
@@ -59,7 +66,7 @@ std::optional<std::int64_t> stride_in(const std::vector<Axis>& axes, std::int64_
 } // namespace
 
 std::optional<View> remap(const View& view, const View& from, const View& to) {
-  std::vector<Axis> axes = axes_of(from, to);
+  Axes axes = axes_of(from, to);
   View out{to.tensor, to.offset, view.dims, view.strides};
   std::int64_t rest = view.offset - from.offset;
   for (Axis& axis : axes) {
@@ -96,47 +103,71 @@ bool takes_strides(const Primitive& primitive) {
                     primitive);
 }
 
-/// Rewrites every operand of `primitive` on the tensor `from.tensor`; false, and nothing changed, where one cannot be.
-bool redirect(Primitive& primitive, const View& from, const View& to) {
-  Primitive changed = primitive;
-  bool done = true;
-  for_each_operand(changed, [&](View& view) {
-    if (view.tensor == from.tensor) {
-      const std::optional<View> mapped = remap(view, from, to);
-      done = done && mapped.has_value();
-      view = mapped.value_or(view);
-    }
-  });
-  if (done) {
-    primitive = std::move(changed);
+/// New operands of several ops, found for all of them before any is changed.
+class Redirection {
+ public:
+  Redirection(const View& from, const View& to) : from_(from), to_(to) {}
+
+  /// False where an operand on the tensor of `from` has no counterpart in `to`.
+  bool plan(const Primitive& primitive) {
+    bool possible = takes_strides(primitive);
+    const auto check = [&](const View& view) {
+      if (possible && view.tensor == from_.tensor) {
+        const std::optional<View> mapped = remap(view, from_, to_);
+        possible = mapped.has_value();
+        views_.push_back(mapped.value_or(view));
+      }
+    };
+    std::visit([&](const auto& op) { visit_operands(op, check, check); }, primitive);
+    return possible;
   }
-  return done;
+  /// In the order of plan().
+  void apply(Primitive& primitive) {
+    const auto change = [&](View& view) {
+      if (view.tensor == from_.tensor) {
+        view = views_[next_++];
+      }
+    };
+    std::visit([&](auto& op) { visit_operands(op, change, change); }, primitive);
+  }
+
+ private:
+  const View& from_;
+  const View& to_;
+  InlineList<View, 4> views_;
+  std::size_t next_ = 0;
+};
+
+/// Rewrites all of these ops or, where one cannot be, none.
+bool redirect(Graph& graph, const OpIndices& ops, const View& from, const View& to) {
+  Redirection redirection(from, to);
+  for (const std::size_t i : ops) {
+    if (!redirection.plan(graph.ops[i].primitive)) {
+      return false;
+    }
+  }
+  for (const std::size_t i : ops) {
+    redirection.apply(graph.ops[i].primitive);
+  }
+  return true;
 }
 
 bool covers(const Graph& graph, const View& view) {
-  const View dense = dense_view(view.tensor, graph.tensor(view.tensor).dims);
-  return view.distinct_elements() == dense.elements() && view.elements() == dense.elements();
+  const Count all = graph.tensor(view.tensor).elements();
+  return view.distinct_elements() == all && view.elements() == all;
 }
 
 bool readers_take_source(Graph& graph, const Uses& uses, const Copy& copy) {
   if (graph.tensor(copy.y.tensor).role != TensorRole::kIntermediate) {
     return false; // an output must exist, whoever reads it
   }
-  const auto& readers = uses.readers[static_cast<std::size_t>(copy.y.tensor)];
-  std::vector<Primitive> changed;
-  for (const std::size_t i : readers) {
-    changed.push_back(graph.ops[i].primitive);
-    if (!takes_strides(changed.back()) || !redirect(changed.back(), copy.y, copy.x)) {
-      return false;
+  OpIndices readers;
+  for (const std::size_t i : uses.readers[static_cast<std::size_t>(copy.y.tensor)]) {
+    if (!contains(readers, i)) { // a reader of several views of the copy stands several times
+      readers.push_back(i);
     }
   }
-  for (std::size_t k = 0; k < readers.size(); ++k) {
-    // A reader of several views of the copy stands several times; its first rewrite did them all.
-    if (k == 0 || readers[k] != readers[k - 1]) {
-      graph.ops[readers[k]].primitive = std::move(changed[k]);
-    }
-  }
-  return true;
+  return redirect(graph, readers, copy.y, copy.x);
 }
 
 /// The writer of the source writes to where the copy would put it, and other readers of the source read there.
@@ -149,23 +180,16 @@ bool writer_takes_target(Graph& graph, const Uses& uses, const Copy& copy) {
   if (!std::holds_alternative<MatMul>(writer) && !std::holds_alternative<Attention>(writer)) {
     return false;
   }
-  std::map<std::size_t, Primitive> changed{{writers.front(), writer}};
+  OpIndices changed;
+  changed.push_back(writers.front());
   for (const std::size_t i : uses.readers[static_cast<std::size_t>(copy.x.tensor)]) {
     const auto* same = std::get_if<Copy>(&graph.ops[i].primitive);
     const bool is_this_copy = same != nullptr && same->x == copy.x && same->y == copy.y;
-    if (!is_this_copy) {
-      changed.emplace(i, graph.ops[i].primitive);
+    if (!is_this_copy && !contains(changed, i)) {
+      changed.push_back(i);
     }
   }
-  for (auto& [i, primitive] : changed) {
-    if (!takes_strides(primitive) || !redirect(primitive, copy.x, copy.y)) {
-      return false;
-    }
-  }
-  for (auto& [i, primitive] : changed) {
-    graph.ops[i].primitive = std::move(primitive);
-  }
-  return true;
+  return redirect(graph, changed, copy.x, copy.y);
 }
 
 } // namespace
@@ -181,7 +205,10 @@ void fuse_layout_copies(Graph& graph) {
     const Copy kept = *copy;
     if ((covers(graph, kept.y) && readers_take_source(graph, uses, kept)) || writer_takes_target(graph, uses, kept)) {
       erased[i] = true;
-      refresh_uses(uses, graph, {kept.x.tensor, kept.y.tensor}, erased);
+      TensorIds tensors;
+      tensors.push_back(kept.x.tensor);
+      tensors.push_back(kept.y.tensor);
+      refresh_uses(uses, graph, tensors, erased);
     }
   }
   erase_ops(graph, erased);

@@ -3,6 +3,7 @@
 #include "operators/core/uses.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace attnprof::operators {
 namespace {
@@ -41,17 +42,14 @@ std::optional<View> reshaped(const View& view, const Extents& dims) {
 
 /// Gives every operand of an element-wise op the dimensions `dims`; false, and nothing changed, where one refuses.
 bool reshape(Pointwise& op, const Extents& dims) {
-  Primitive primitive = op;
-  bool done = true;
-  for_each_operand(primitive, [&](View& view) {
-    const std::optional<View> other = reshaped(view, dims);
-    done = done && other.has_value();
-    view = other.value_or(view);
-  });
-  if (done) {
-    op = std::get<Pointwise>(primitive);
+  bool possible = true;
+  const auto check = [&](const View& view) { possible = possible && reshaped(view, dims).has_value(); };
+  visit_operands(std::as_const(op), check, check);
+  if (possible) {
+    const auto change = [&](View& view) { view = *reshaped(view, dims); };
+    visit_operands(op, change, change);
   }
-  return done;
+  return possible;
 }
 
 /// The op that alone writes exactly these elements, if this reader is the only one.
@@ -72,8 +70,14 @@ void swap_operands(Pointwise& op) {
   std::swap(op.x, *step.operand);
 }
 
-/// Merges an element-wise op into the op that makes its input; the index of that op, which is then to be erased.
-std::optional<std::size_t> fuse_one(Graph& graph, const Uses& uses, std::size_t index) {
+/// The op that an element-wise op was merged with, which is to be erased, and what lay between them.
+struct Merged {
+  std::size_t from = 0;
+  TensorId between = -1;
+};
+
+/// Merges an element-wise op into the op that makes its input.
+std::optional<Merged> fuse_one(Graph& graph, const Uses& uses, std::size_t index) {
   auto* op = std::get_if<Pointwise>(&graph.ops[index].primitive);
   if (op == nullptr) {
     return std::nullopt;
@@ -95,23 +99,12 @@ std::optional<std::size_t> fuse_one(Graph& graph, const Uses& uses, std::size_t 
   if (!reshape(*op, tail.y->dims)) {
     return std::nullopt;
   }
+  const TensorId between = tail.y->tensor;
   tail.steps->insert(tail.steps->end(), op->steps.begin(), op->steps.end());
   *tail.y = op->y;
   // The merged launch takes the place of the later op: its operands are ready there.
   graph.ops[index] = std::move(front);
-  return from;
-}
-
-std::set<TensorId> tensors_of(const Op& op) {
-  const Io io = io_of(op.primitive);
-  std::set<TensorId> out;
-  for (const View& view : io.reads) {
-    out.insert(view.tensor);
-  }
-  for (const View& view : io.writes) {
-    out.insert(view.tensor);
-  }
-  return out;
+  return Merged{*from, between};
 }
 
 } // namespace
@@ -120,16 +113,18 @@ void fuse_steps(Graph& graph) {
   Uses uses = uses_of(graph);
   std::vector<bool> erased(graph.ops.size(), false);
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    std::set<TensorId> tensors = tensors_of(graph.ops[i]);
-    if (const std::optional<std::size_t> from = fuse_one(graph, uses, i)) {
-      erased[*from] = true;
-      tensors.merge(tensors_of(graph.ops[i]));
-      // The merged op stands at i, where the tensors of its former place do not know it.
-      for (const TensorId id : tensors) {
-        uses.readers[static_cast<std::size_t>(id)].push_back(i);
-      }
-      refresh_uses(uses, graph, tensors, erased);
+    const std::optional<Merged> merged = fuse_one(graph, uses, i);
+    if (!merged) {
+      continue;
     }
+    erased[merged->from] = true;
+    TensorIds tensors = tensors_of(graph.ops[i].primitive);
+    tensors.push_back(merged->between);
+    // The merged op stands at i, where the tensors of its former place do not know it.
+    for (const TensorId id : tensors) {
+      uses.readers[static_cast<std::size_t>(id)].push_back(i);
+    }
+    refresh_uses(uses, graph, tensors, erased);
   }
   erase_ops(graph, erased);
 }

@@ -24,7 +24,7 @@ struct Tensor {
   std::shared_ptr<const std::vector<float>> values; ///< of kValues
   std::optional<std::int64_t> active_elements;      ///< of a table of experts: those that one token uses
   std::int64_t position = 0;                        ///< first position of a rotary table; tokens already in a cache
-  [[nodiscard]] Count elements() const { return dense_view(0, dims).elements(); }
+  [[nodiscard]] Count elements() const { return element_count(dims); }
   [[nodiscard]] Count bytes() const { return elements() * size_bytes(dtype); }
 };
 

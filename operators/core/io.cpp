@@ -1,116 +1,11 @@
 #include "operators/core/io.hpp"
 
+#include "operators/core/operands.hpp"
+
 #include <algorithm>
 #include <array>
-#include <concepts>
 
 namespace attnprof::operators {
-namespace {
-
-// The one list of operands per primitive: read(view) and write(view) in order.
-
-/// `T`, const or not: what only looks at operands must not copy the op, what rewrites them needs it writable.
-template <class Op, class T>
-concept Is = std::same_as<std::remove_const_t<Op>, T>;
-
-template <Is<Steps> List, class Read>
-void visit_steps(List& steps, Read&& read) {
-  for (auto& step : steps) {
-    if (step.operand) {
-      read(*step.operand);
-    }
-  }
-}
-
-template <Is<MatMul> Op, class Read, class Write>
-void visit_operands(Op& op, Read&& read, Write&& write) {
-  read(op.a);
-  read(op.b);
-  visit_steps(op.epilogue, read);
-  write(op.c);
-}
-template <Is<Softmax> Op, class Read, class Write>
-void visit_operands(Op& op, Read&& read, Write&& write) {
-  read(op.x);
-  write(op.y);
-}
-template <Is<Attention> Op, class Read, class Write>
-void visit_operands(Op& op, Read&& read, Write&& write) {
-  read(op.q);
-  read(op.k);
-  read(op.v);
-  if (op.bias) {
-    read(*op.bias);
-  }
-  write(op.y);
-}
-template <Is<Pointwise> Op, class Read, class Write>
-void visit_operands(Op& op, Read&& read, Write&& write) {
-  read(op.x);
-  visit_steps(op.steps, read);
-  write(op.y);
-}
-template <Is<LayerNorm> Op, class Read, class Write>
-void visit_operands(Op& op, Read&& read, Write&& write) {
-  read(op.x);
-  read(op.gamma);
-  if (op.beta) {
-    read(*op.beta);
-  }
-  write(op.y);
-}
-template <Is<DepthwiseConv2d> Op, class Read, class Write>
-void visit_operands(Op& op, Read&& read, Write&& write) {
-  read(op.x);
-  read(op.w);
-  visit_steps(op.epilogue, read);
-  write(op.y);
-}
-template <Is<Conv2d> Op, class Read, class Write>
-void visit_operands(Op& op, Read&& read, Write&& write) {
-  read(op.x);
-  read(op.w);
-  visit_steps(op.epilogue, read);
-  write(op.y);
-}
-template <Is<Pool> Op, class Read, class Write>
-void visit_operands(Op& op, Read&& read, Write&& write) {
-  read(op.x);
-  write(op.y);
-}
-template <Is<Reduce> Op, class Read, class Write>
-void visit_operands(Op& op, Read&& read, Write&& write) {
-  read(op.x);
-  write(op.y);
-}
-template <Is<ChannelConv1d> Op, class Read, class Write>
-void visit_operands(Op& op, Read&& read, Write&& write) {
-  read(op.x);
-  read(op.w);
-  write(op.y);
-}
-template <Is<CumSum> Op, class Read, class Write>
-void visit_operands(Op& op, Read&& read, Write&& write) {
-  read(op.x);
-  write(op.y);
-}
-template <Is<Gather> Op, class Read, class Write>
-void visit_operands(Op& op, Read&& read, Write&& write) {
-  read(op.x);
-  read(op.index);
-  write(op.y);
-}
-template <Is<Copy> Op, class Read, class Write>
-void visit_operands(Op& op, Read&& read, Write&& write) {
-  read(op.x);
-  write(op.y);
-}
-template <Is<Rope> Op, class Read, class Write>
-void visit_operands(Op& op, Read&& read, Write&& write) {
-  read(op.x);
-  read(op.table);
-  write(op.y);
-}
 
 /// Keys that at least one query tile visits: one contiguous range, since the ranges of successive rows overlap or
 /// touch.
@@ -145,6 +40,8 @@ std::int64_t named_rows(const Gather& op) {
   }
   return std::count(named.begin(), named.end(), true);
 }
+
+namespace {
 
 /// The same elements under another shape: broadcast dimensions and size-1 dimensions dropped, sorted by stride.
 View canonical(const View& view) {
@@ -204,42 +101,20 @@ Count total_bytes(const Graph& graph, const std::vector<View>& views) {
 
 } // namespace
 
-namespace {
+void list_io(const Primitive& primitive, Io& out) {
+  out.reads.clear();
+  out.writes.clear();
+  visit_io(
+      primitive, [&](const View& view) { out.reads.push_back(view); },
+      [&](const View& view) { out.writes.push_back(view); });
+}
 
-template <class Op>
-Io operands_of(const Op& op) {
+Io io_of(const Primitive& primitive) {
   Io io;
   io.reads.reserve(4);
   io.writes.reserve(1);
-  visit_operands(
-      op, [&](const View& view) { io.reads.push_back(view); }, [&](const View& view) { io.writes.push_back(view); });
+  list_io(primitive, io);
   return io;
-}
-
-// Ops that read only a part of what they are given.
-Io operands_of(Attention op) {
-  const KeyRange keys = touched_keys(op);
-  op.k = op.k.slice(2, keys.begin, keys.end - keys.begin);
-  op.v = op.v.slice(2, keys.begin, keys.end - keys.begin);
-  if (op.bias) {
-    op.bias = op.bias->slice(4, keys.begin, keys.end - keys.begin);
-  }
-  return operands_of<Attention>(op);
-}
-Io operands_of(CumSum op) { // the last row is in no exclusive prefix
-  const std::size_t rows = op.x.rank() - 2;
-  op.x = op.x.slice(rows, 0, op.x.dims[rows] - 1);
-  return operands_of<CumSum>(op);
-}
-Io operands_of(Gather op) { // only rows that an index names; which ones does not change the bytes
-  op.x = op.x.slice(op.x.rank() - 2, 0, named_rows(op));
-  return operands_of<Gather>(op);
-}
-
-} // namespace
-
-Io io_of(const Primitive& primitive) {
-  return std::visit([](const auto& op) { return operands_of(op); }, primitive);
 }
 
 void for_each_operand(Primitive& primitive, const std::function<void(View&)>& visit) {
@@ -250,7 +125,54 @@ Bytes bytes_of(const Graph& graph, const Op& op) {
   return bytes_of(graph, io_of(op.primitive));
 }
 
+namespace {
+
+void add_read(const Tensor& tensor, Count bytes, Bytes& out) {
+  out.read += bytes;
+  if (tensor.role == TensorRole::kWeight || tensor.role == TensorRole::kConstant) {
+    out.weights_read += bytes;
+  } else if (tensor.role == TensorRole::kCache) {
+    out.cache_read += bytes;
+  }
+}
+
+/// Two operands on one tensor may be the same bytes.
+bool share_a_tensor(const Io& operands) {
+  const auto& [reads, writes] = operands;
+  const auto at = [&](std::size_t i) { return i < reads.size() ? reads[i].tensor : writes[i - reads.size()].tensor; };
+  const std::size_t count = reads.size() + writes.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t k = i + 1; k < count; ++k) {
+      if (at(i) == at(k)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+Count bytes_of(const Graph& graph, const View& view) {
+  return view.distinct_elements() * size_bytes(graph.tensor(view.tensor).dtype);
+}
+
+Bytes bytes_of_separate(const Graph& graph, const Io& operands) {
+  Bytes out;
+  for (const View& view : operands.reads) {
+    add_read(graph.tensor(view.tensor), bytes_of(graph, view), out);
+  }
+  for (const View& view : operands.writes) {
+    out.written += bytes_of(graph, view);
+  }
+  out.working_set = out.read + out.written;
+  return out;
+}
+
+} // namespace
+
 Bytes bytes_of(const Graph& graph, const Io& operands) {
+  if (!share_a_tensor(operands)) {
+    return bytes_of_separate(graph, operands);
+  }
   std::vector<View> views;
   views.reserve(operands.reads.size() + operands.writes.size());
   for (const View& view : operands.reads) {
@@ -258,14 +180,7 @@ Bytes bytes_of(const Graph& graph, const Io& operands) {
   }
   Bytes out;
   for (const View& view : views) {
-    const Tensor& tensor = graph.tensor(view.tensor);
-    const Count bytes = view.distinct_elements() * size_bytes(tensor.dtype);
-    out.read += bytes;
-    if (tensor.role == TensorRole::kWeight || tensor.role == TensorRole::kConstant) {
-      out.weights_read += bytes;
-    } else if (tensor.role == TensorRole::kCache) {
-      out.cache_read += bytes;
-    }
+    add_read(graph.tensor(view.tensor), bytes_of(graph, view), out);
   }
   std::vector<View> writes;
   writes.reserve(operands.writes.size());

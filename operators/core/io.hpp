@@ -11,6 +11,8 @@ struct Io {
   std::vector<View> writes;
 };
 Io io_of(const Primitive& primitive);
+/// The same into lists that are there, whose memory is used again.
+void list_io(const Primitive& primitive, Io& out);
 
 /// Visits every operand of the op, reads and writes, so that a pass can rewrite them.
 void for_each_operand(Primitive& primitive, const std::function<void(View&)>& visit);

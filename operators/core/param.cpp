@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 
 namespace attnprof::operators {
 namespace {
@@ -187,9 +188,22 @@ bool Config::has(std::string_view name) const {
   return !std::holds_alternative<std::monostate>(get(name));
 }
 
+namespace {
+
+/// The entry of this name. Lengths differ more often than first letters do, and a few dozen
+/// short names are passed faster than halved.
+template <class Entries>
+auto find_entry(Entries& entries, std::string_view name) {
+  return std::find_if(entries.begin(), entries.end(), [&](const Config::Entry& entry) {
+    return entry.first.size() == name.size() && entry.first.front() == name.front() && entry.first == name;
+  });
+}
+
+} // namespace
+
 const Value& Config::get(std::string_view name) const {
   static const Value kAbsent;
-  const auto found = values_.find(name);
+  const auto found = find_entry(values_, name);
   return found == values_.end() ? kAbsent : found->second;
 }
 
@@ -226,18 +240,34 @@ std::int64_t Config::integer_or(std::string_view name, std::int64_t fallback) co
 }
 
 void Config::set(std::string_view name, Value value) {
-  const auto found = values_.find(name);
-  if (found != values_.end()) {
+  if (const auto found = find_entry(values_, name); found != values_.end()) {
     found->second = std::move(value);
-  } else {
-    values_.emplace(std::string(name), std::move(value));
+    return;
   }
+  const auto at = std::find_if(values_.begin(), values_.end(), [&](const Entry& entry) { return entry.first > name; });
+  values_.emplace(at, std::string(name), std::move(value));
 }
 void Config::erase(std::string_view name) {
-  const auto found = values_.find(name);
-  if (found != values_.end()) {
+  if (const auto found = find_entry(values_, name); found != values_.end()) {
     values_.erase(found);
   }
+}
+
+void Config::fill_absent(const Config& fallbacks) {
+  std::vector<Entry> merged;
+  merged.reserve(values_.size() + fallbacks.values_.size());
+  auto own = values_.begin();
+  for (const Entry& fallback : fallbacks.values_) {
+    for (; own != values_.end() && own->first < fallback.first; ++own) {
+      merged.push_back(std::move(*own));
+    }
+    const bool is_own = own != values_.end() && own->first == fallback.first;
+    const bool is_present = is_own && !std::holds_alternative<std::monostate>(own->second);
+    merged.push_back(is_present ? std::move(*own) : fallback);
+    own += is_own ? 1 : 0;
+  }
+  std::move(own, values_.end(), std::back_inserter(merged));
+  values_ = std::move(merged);
 }
 
 } // namespace attnprof::operators

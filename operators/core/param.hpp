@@ -1,8 +1,8 @@
 #pragma once
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -48,6 +48,7 @@ Grid parse_grid(std::string_view text);
 /// Values by parameter name.
 class Config {
  public:
+  using Entry = std::pair<std::string, Value>;
   [[nodiscard]] bool has(std::string_view name) const;
   [[nodiscard]] const Value& get(std::string_view name) const; ///< monostate where absent
   [[nodiscard]] std::int64_t integer(std::string_view name) const;
@@ -60,11 +61,13 @@ class Config {
 
   void set(std::string_view name, Value value);
   void erase(std::string_view name);
-  [[nodiscard]] const std::map<std::string, Value, std::less<>>& values() const { return values_; }
+  /// Sets what is absent here and present there, in one pass.
+  void fill_absent(const Config& fallbacks);
+  [[nodiscard]] const std::vector<Entry>& values() const { return values_; } ///< sorted by name
   friend bool operator==(const Config&, const Config&) = default;
 
  private:
-  std::map<std::string, Value, std::less<>> values_;
+  std::vector<Entry> values_; // one block: a case copies its configuration several times
 };
 
 } // namespace attnprof::operators

@@ -116,6 +116,14 @@ Extents dense_strides(const Extents& dims) {
   return strides;
 }
 
+Count element_count(const Extents& dims) {
+  Count out = 1;
+  for (std::size_t i = dims.size(); i-- > 0;) {
+    out *= dims[i];
+  }
+  return out;
+}
+
 View each_row(const View& vector, const View& like) {
   View out = vector;
   for (std::size_t i = like.rank() - 1; i-- > 0;) {

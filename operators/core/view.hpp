@@ -40,6 +40,8 @@ View each_row(const View& vector, const View& like);
 /// Row-major view of a whole tensor.
 View dense_view(TensorId tensor, const Extents& dims);
 Extents dense_strides(const Extents& dims);
+/// The product of the sizes, multiplied from the last as strides are, so that both refuse the same sizes.
+Count element_count(const Extents& dims);
 std::string shape_of(const Extents& dims);
 
 /// Calls visit(address) for every index of the view in row-major order.

@@ -91,3 +91,39 @@ TEST_CASE("the fused plan stores no matrix of scores, whatever makes the weights
     CHECK(cores.front().ends_with("/attention"));
   }
 }
+
+TEST_CASE("totals alone are the totals of the launches, whatever the case") {
+  std::vector<Config> cases = sample_cases();
+  for (const Config& config : combinations()) {
+    cases.push_back(config);
+  }
+  for (const Config& config : cases) {
+    for (const char* plan : {"eager", "fused"}) {
+      INFO(case_id(config) << " plan " << plan);
+      const Graph launches = plan_launches(build(config), plan);
+      const Cost whole = cost_of(launches);
+      const Totals alone = totals_of(launches);
+      Work work;
+      Count bytes_read;
+      Count bytes_written;
+      for (const LaunchCost& launch : whole.launches) {
+        work += launch.work;
+        bytes_read += launch.bytes.read;
+        bytes_written += launch.bytes.written;
+      }
+      CHECK(alone.work.macs == work.macs);
+      CHECK(alone.work.useful_macs == work.useful_macs);
+      CHECK(alone.work.vector_flops == work.vector_flops);
+      CHECK(alone.work.transcendentals == work.transcendentals);
+      CHECK(alone.bytes_read == bytes_read);
+      CHECK(alone.bytes_written == bytes_written);
+      CHECK(alone.launches == static_cast<std::int64_t>(whole.launches.size()));
+      CHECK(alone.params == whole.totals.params);
+      CHECK(alone.active_params == whole.totals.active_params);
+      CHECK(alone.compulsory_bytes == whole.totals.compulsory_bytes);
+      CHECK(alone.weight_bytes == whole.totals.weight_bytes);
+      CHECK(alone.kv_cache_bytes == whole.totals.kv_cache_bytes);
+      CHECK(alone.peak_activation_bytes == whole.totals.peak_activation_bytes);
+    }
+  }
+}

@@ -1,0 +1,41 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace attnprof::operators {
+
+/// A list of small values, of which the first N are stored in place: lists that are nearly always short, one for each
+/// tensor or op, must not allocate. Growing and clearing only.
+template <class T, std::size_t N>
+class InlineList {
+ public:
+  void push_back(const T& value) {
+    if (size_ < N) {
+      first_[size_] = value;
+    } else {
+      if (size_ == N) {
+        all_.assign(first_.begin(), first_.end());
+      }
+      all_.push_back(value);
+    }
+    ++size_;
+  }
+  void clear() {
+    size_ = 0;
+    all_.clear();
+  }
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const T* begin() const { return size_ <= N ? first_.data() : all_.data(); }
+  [[nodiscard]] const T* end() const { return begin() + size_; }
+  [[nodiscard]] const T& front() const { return *begin(); }
+  const T& operator[](std::size_t i) const { return begin()[i]; }
+
+ private:
+  std::array<T, N> first_{};
+  std::vector<T> all_; ///< everything, once there are more than N
+  std::size_t size_ = 0;
+};
+
+} // namespace attnprof::operators
