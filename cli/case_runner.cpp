@@ -4,7 +4,6 @@
 #include "operators/core/cost.hpp"
 #include "operators/core/error.hpp"
 #include "operators/core/plan.hpp"
-#include "operators/exec/verify.hpp"
 #include "operators/workload.hpp"
 #include "reports/derive.hpp"
 #include "reports/format.hpp"
@@ -12,6 +11,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <new>
+#include <numeric>
 #include <set>
 
 namespace attnprof::cli {
@@ -20,8 +20,10 @@ namespace {
 using operators::Error;
 using operators::ErrorKind;
 using operators::Graph;
+using profilers::Phase;
 using profilers::Record;
 using profilers::Status;
+using PhaseScope = profilers::PhaseClock::Scope;
 
 /// The system, the file cache and this program's tables need some too.
 constexpr double kUsableShareOfMemory = 0.9;
@@ -112,14 +114,31 @@ std::string device_of(const operators::Config& config) {
   return config.has("device") ? config.text("device") : std::string("cpu");
 }
 
-CostedCase cost_case(const PlannedCase& planned) {
+namespace {
+
+Graph launches_of(const PlannedCase& planned, Graph recycled = {}) {
   if (!planned.rejection.empty()) {
     throw Error(ErrorKind::kInvalid, planned.rejection);
   }
+  return operators::plan_launches(operators::build(planned.config, std::move(recycled)), planned.config.text("plan"));
+}
+
+} // namespace
+
+Record totals_of_case(PlannedCase&& planned, Graph& graph) {
+  Record out;
+  graph = launches_of(planned, std::move(graph));
+  out.totals = operators::totals_of(graph);
+  out.id = std::move(planned.id);
+  out.config = std::move(planned.config);
+  return out;
+}
+
+CostedCase cost_case(const PlannedCase& planned) {
   CostedCase out;
+  out.launches = launches_of(planned);
   out.record.id = planned.id;
   out.record.config = planned.config;
-  out.launches = operators::plan_launches(operators::build(planned.config), planned.config.text("plan"));
   operators::Cost cost = operators::cost_of(out.launches);
   out.record.totals = cost.totals;
   for (operators::LaunchCost& launch : cost.launches) {
@@ -137,8 +156,9 @@ Record rejected_record(const PlannedCase& planned, Status status, std::string re
   return out;
 }
 
-CaseRunner::CaseRunner(Seams& seams, MeasuringRequest measuring, const profilers::Machine* machine)
-    : seams_(seams), measuring_(std::move(measuring)), machine_(machine) {
+CaseRunner::CaseRunner(Seams& seams, MeasuringRequest measuring, const profilers::Machine* machine,
+                       profilers::PhaseClock* phases)
+    : seams_(seams), measuring_(std::move(measuring)), machine_(machine), phases_(phases) {
   if (measuring_.counters == CounterUse::kOff) {
     counter_origin_ = "off: --counters off";
   } else if (measuring_.counters == CounterUse::kValgrind) {
@@ -168,6 +188,7 @@ operators::Executor& CaseRunner::executor_for(const std::string& device) {
 }
 
 PreparedCase CaseRunner::prepare(const PlannedCase& planned) {
+  const PhaseScope scope(phases_, Phase::kLowering);
   PreparedCase out;
   out.record = rejected_record(planned, Status::kOk, {});
   guarded(out.record, [&] {
@@ -201,7 +222,10 @@ void CaseRunner::make_ready(PreparedCase& prepared) {
   if (is_too_long(record)) {
     return;
   }
-  prepared.program = executor.prepare(prepared.launches, options);
+  {
+    const PhaseScope scope(phases_, Phase::kBuffers);
+    prepared.program = executor.prepare(prepared.launches, options);
+  }
   if ((prepared.device = executor.device()) != nullptr) {
     begin_device_case(prepared, *seams_.clock);
   }
@@ -213,7 +237,10 @@ void CaseRunner::make_ready(PreparedCase& prepared) {
   for (std::size_t i = 0; i < record.launches.size(); ++i) {
     record.launches[i].kernel_impl = implementations.at(i);
   }
-  verify(prepared, executor, options);
+  {
+    const PhaseScope scope(phases_, Phase::kVerification);
+    verify(prepared, executor, options);
+  }
   if (record.status == Status::kOk) {
     set_cache_policy(prepared);
     run_first(prepared);
@@ -240,6 +267,7 @@ bool CaseRunner::is_too_long(Record& record) const {
 
 /// Launch by launch, so that a case whose length nobody knows can be left, and Ctrl-C is heard.
 void CaseRunner::run_first(PreparedCase& prepared) {
+  const PhaseScope scope(phases_, Phase::kWarmUp);
   const double timeout_s = measuring_.timing.timeout_s;
   const profilers::FirstRun first = profilers::run_once(
       prepared.record.launches.size(), [&](std::size_t i) { run_launch_to_its_end(prepared, i); },
@@ -271,38 +299,6 @@ void CaseRunner::check_memory(const operators::Executor& executor, const Graph& 
             "needs {} of memory ({} bytes), and {} ({} bytes) are free here, of which a tenth is left alone: use "
             "smaller sizes or --plan fused",
             reports::capacity(needed), needed, reports::capacity(*available), *available));
-  }
-}
-
-void CaseRunner::verify(PreparedCase& prepared, operators::Executor& executor, const operators::ExecOptions& options) {
-  Record& record = prepared.record;
-  double error = 0;
-  double tolerance = 0;
-  if (operators::is_within(record.config, measuring_.check_limits)) {
-    error = operators::error_against_reference(*prepared.program, prepared.launches, options.seed);
-    tolerance = operators::tolerance_of(prepared.launches);
-    record.verified_by = "reference";
-  } else {
-    const std::optional<operators::Config> twin = operators::reduced_twin(record.config, measuring_.check_limits);
-    const operators::Graph launches =
-        twin ? operators::plan_launches(operators::build(*twin), twin->text("plan")) : operators::Graph();
-    if (!twin || executor.unsupported(launches)) {
-      record.warnings.emplace_back("the result was not checked: the case is too large for the float64 reference, and "
-                                   "no smaller case of its kind can stand in for it");
-      return;
-    }
-    error = operators::error_against_reference(*executor.prepare(launches, options), launches, options.seed);
-    tolerance = operators::tolerance_of(launches);
-    record.verified_by = "twin " + operators::case_id(*twin);
-  }
-  record.max_relative_error = error;
-  if (!(error <= tolerance)) {
-    record.status = Status::kIncorrect;
-    record.reason =
-        fmt::format("the output{} differs from the float64 reference by {:.2g} (relative), more than the {:.2g} that "
-                    "{} allows; it was not measured",
-                    record.verified_by == "reference" ? "" : " of its smaller " + record.verified_by, error, tolerance,
-                    record.config.text("dtype"));
   }
 }
 
@@ -365,6 +361,15 @@ Record CaseRunner::run(const PlannedCase& planned, std::optional<double> share_s
   return std::move(record);
 }
 
+namespace {
+
+double timed_s(const profilers::Measurement& measured) {
+  return static_cast<double>(measured.iterations_per_sample) *
+         std::accumulate(measured.samples_s.begin(), measured.samples_s.end(), 0.0);
+}
+
+} // namespace
+
 /// First run, warm-up, samples and launch pass share the timeout.
 void CaseRunner::time_case(PreparedCase& prepared, double timeout_s) {
   const double first_s = prepared.first_run_s;
@@ -375,11 +380,16 @@ void CaseRunner::time_case(PreparedCase& prepared, double timeout_s) {
     timing.warmup = 0;
   }
   timing.timeout_s = std::max(timeout_s - first_s - reserved_s, 1e-3 * timeout_s);
+  const PhaseScope scope(phases_, Phase::kBetween);
   const std::int64_t begin_ns = seams_.clock->now_ns();
   Record& record = prepared.record;
   record.measured = profilers::measure([&] { prepared.program->run(); }, timing, prepared.timer(seams_), *seams_.host,
                                        prepared.cache, seams_.interrupt->requested);
   record.measured->warmup_runs += is_warm ? 1 : 0;
+  if (phases_ != nullptr) {
+    phases_->claim(Phase::kWarmUp, record.measured->warmup_s);
+    phases_->claim(Phase::kSamples, timed_s(*record.measured));
+  }
   if (timeout_s < measuring_.timing.timeout_s && record.measured->stop_reason == profilers::StopReason::kTimeout) {
     record.warnings.push_back(fmt::format("{} samples in its share of the sweep's time; --timeout gives each case its "
                                           "own",
@@ -396,13 +406,16 @@ void CaseRunner::explain(PreparedCase& prepared, double most_s) {
   if (prepared.device != nullptr) {
     explain_device_case(prepared, measuring_, seams_);
   }
-  if (counting_s > 0) {
-    count(prepared, counting_s);
-  } else if (measuring_.counters == CounterUse::kValgrind && device_of(record.config) == "cpu") {
-    simulate(prepared);
+  {
+    const PhaseScope scope(phases_, Phase::kCounting);
+    if (counting_s > 0) {
+      count(prepared, counting_s);
+    } else if (measuring_.counters == CounterUse::kValgrind && device_of(record.config) == "cpu") {
+      simulate(prepared);
+    }
+    add_energy(prepared);
   }
   add_model(prepared);
-  add_energy(prepared);
   record.kernel_impl = implementations_of(record);
   if (machine_ != nullptr) {
     record.machine_fingerprint = machine_->fingerprint;
@@ -425,6 +438,9 @@ void CaseRunner::time_launches(PreparedCase& prepared, double most_s) {
       record.launches.size(), [&](std::size_t i) { prepared.program->run_launch(i); }, options,
       launch_clock == nullptr ? *seams_.clock : *launch_clock, prepared.cache, seams_.interrupt->requested);
   for (std::size_t i = 0; i < timings.size(); ++i) {
+    if (phases_ != nullptr) {
+      phases_->claim(Phase::kLaunches, timings[i].timed_s);
+    }
     record.launches[i].time_median_s = timings[i].below_resolution ? std::nullopt : timings[i].time_median_s;
   }
   const auto short_ones = std::count_if(timings.begin(), timings.end(), [](const profilers::LaunchTiming& timing) {

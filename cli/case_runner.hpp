@@ -5,7 +5,9 @@
 #include "cli/options.hpp"
 #include "cli/sweep_plan.hpp"
 #include "operators/core/graph.hpp"
+#include "operators/exec/reference.hpp"
 #include "profilers/gpu/device_clock.hpp"
+#include "profilers/phases.hpp"
 #include "profilers/record.hpp"
 
 #include <map>
@@ -22,6 +24,9 @@ struct CostedCase {
 };
 /// Throws Error(kInvalid | kOverflow).
 CostedCase cost_case(const PlannedCase& planned);
+/// The id, config and totals of cost_case(planned).record, without its launches. `graph` lends its memory, and holds
+/// the launches afterwards. Throws as cost_case does, and leaves `planned` as it was then.
+profilers::Record totals_of_case(PlannedCase&& planned, operators::Graph& graph);
 
 /// The device that a case asks for.
 std::string device_of(const operators::Config& config);
@@ -54,7 +59,9 @@ class CaseRunner {
  public:
   /// Throws Error(kUnavailable) where counters are required and the processor's cannot be read, or valgrind is wanted
   /// and not there (exit 7).
-  CaseRunner(Seams& seams, MeasuringRequest measuring, const profilers::Machine* machine);
+  /// `phases`, which may be null, is told what the time goes to.
+  CaseRunner(Seams& seams, MeasuringRequest measuring, const profilers::Machine* machine,
+             profilers::PhaseClock* phases = nullptr);
   ~CaseRunner();
 
   /// Counts, checks memory, prepares, verifies, warms up, times, times launches, derives. A case that was interrupted
@@ -72,6 +79,7 @@ class CaseRunner {
   void check_memory(const operators::Executor& executor, const operators::Graph& launches,
                     const operators::ExecOptions& options) const;
   bool is_too_long(profilers::Record& record) const;
+  const operators::TensorValues& reference_of(const operators::Config& config, const operators::Graph& launches);
   void verify(PreparedCase& prepared, operators::Executor& executor, const operators::ExecOptions& options);
   void set_cache_policy(PreparedCase& prepared);
   void run_first(PreparedCase& prepared);
@@ -87,8 +95,11 @@ class CaseRunner {
   Seams& seams_;
   MeasuringRequest measuring_;
   const profilers::Machine* machine_;
+  profilers::PhaseClock* phases_;
   std::string counter_origin_;
   std::map<std::string, std::unique_ptr<operators::Executor>> executors_;
+  std::string referenced_;            ///< id of the case that reference_ is the result of, without its plan
+  operators::TensorValues reference_; ///< of the last case that was checked
   std::unique_ptr<profilers::CacheEvictor> evictor_;
   std::unique_ptr<profilers::CacheEvictor> device_evictor_;
 };

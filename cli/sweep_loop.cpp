@@ -56,7 +56,7 @@ class Sweep {
       progress.begin(planned.id);
       records.push_back(record_of(planned));
       --left_;
-      folder_.writer.append(records.back());
+      append(records.back());
       progress.end(line_of(records.back()));
       const Status status = records.back().status;
       stopped_ = stopped_ || (!settings_.keep_going && (status == Status::kFailed || status == Status::kIncorrect));
@@ -73,6 +73,11 @@ class Sweep {
     const std::string_view reason = reason_to_skip();
     return reason.empty() ? measure_(planned, share_s())
                           : rejected_record(planned, Status::kSkipped, std::string(reason));
+  }
+
+  void append(const Record& record) const {
+    const profilers::PhaseClock::Scope scope(settings_.phases, profilers::Phase::kRecords);
+    folder_.writer.append(record);
   }
 
   std::string_view reason_to_skip() const {

@@ -17,7 +17,8 @@ struct SweepSettings {
   std::optional<double> budget_s; ///< no case begins after this time
   /// A time that the cases share: each that is left gets an equal part of what is left, and none is skipped.
   std::optional<double> shared_s;
-  bool keep_going = true; ///< false: after a row that failed or was incorrect, the rest is skipped
+  bool keep_going = true;                  ///< false: after a row that failed or was incorrect, the rest is skipped
+  profilers::PhaseClock* phases = nullptr; ///< is told how long records take to write, where it is not null
 };
 
 /// Measures one case that is possible so far; `share_s` is its part of a shared time.

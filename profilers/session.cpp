@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 #include <utility>
 
 namespace attnprof::profilers {
@@ -97,6 +98,7 @@ class Session {
   Sample take_warm_up_sample() {
     const Sample sample = take_sample();
     result_.warmup_runs += result_.iterations_per_sample;
+    result_.warmup_s += sample.timed_s;
     return sample;
   }
 
@@ -118,6 +120,7 @@ class Session {
       if (fits(last))
         return last;
       result_.warmup_runs = 1;
+      result_.warmup_s = last.timed_s;
     }
     while (!interrupted_ && result_.warmup_runs < *options_.warmup) {
       last = take_warm_up_sample();
@@ -321,6 +324,7 @@ std::vector<LaunchTiming> measure_launches(std::size_t count, const std::functio
   std::vector<LaunchTiming> timings(count);
   for (std::size_t i = 0; i < count; ++i) {
     timings[i].samples = static_cast<std::int64_t>(samples[i].size());
+    timings[i].timed_s = std::accumulate(samples[i].begin(), samples[i].end(), 0.0);
     timings[i].time_median_s = median(samples[i]);
     timings[i].time_min_s = quantile(samples[i], 0);
     timings[i].below_resolution =

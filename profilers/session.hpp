@@ -55,6 +55,7 @@ struct Measurement {
   std::optional<double> steal_s;                ///< sum over the samples
   CounterTotals counters;                       ///< of the counter pass, which is never part of the samples
   std::int64_t warmup_runs = 0; ///< runs of the body before the first sample, those that sized it included
+  double warmup_s = 0;          ///< that they took; not part of the record
   CachePolicy cache_policy = CachePolicy::kWarm;
   std::vector<std::string> warnings;
 };
@@ -70,6 +71,7 @@ struct LaunchTiming {
   std::optional<double> time_median_s;
   std::optional<double> time_min_s;
   std::int64_t samples = 0;
+  double timed_s = 0; ///< over all rounds
   /// True when the median is less than 20 steps of the timer: the number has at most one digit.
   bool below_resolution = false;
 };

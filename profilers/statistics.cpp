@@ -120,8 +120,13 @@ std::vector<double> bootstrap_medians(std::span<const double> samples, std::size
   for (std::size_t round = 0; round < rounds; ++round) {
     for (std::size_t filled = 0; filled < count;) {
       const std::size_t start = draw_below(generator, count);
-      for (std::size_t i = 0; i < block && filled < count; ++i)
-        resample[filled++] = samples[(start + i) % count];
+      const std::size_t taken = std::min(block, count - filled);
+      const std::size_t to_end = std::min(taken, count - start);
+      // Two copies, since a division for each sample takes longer than everything else.
+      std::copy_n(samples.begin() + static_cast<std::ptrdiff_t>(start), to_end,
+                  resample.begin() + static_cast<std::ptrdiff_t>(filled));
+      std::copy_n(samples.begin(), taken - to_end, resample.begin() + static_cast<std::ptrdiff_t>(filled + to_end));
+      filled += taken;
     }
     medians.push_back(median_in_place(resample));
   }

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <memory>
 #include <ostream>
 
 namespace attnprof::cli {
@@ -126,8 +127,23 @@ MeasureCase measure_of(const Arguments& arguments, const MeasuringRequest& measu
   };
 }
 
+void print_phases(profilers::PhaseClock& phases, std::ostream& out) {
+  const double whole_s = phases.total_s();
+  const auto share = [&](double time_s) { return whole_s > 0 ? reports::percent(time_s / whole_s) : std::string("-"); };
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t i = 0; i < profilers::kPhases; ++i) {
+    const auto phase = static_cast<profilers::Phase>(i);
+    rows.push_back({std::string(name_of(phase)), reports::seconds(phases.time_s(phase)), share(phases.time_s(phase))});
+  }
+  rows.push_back({"all", reports::seconds(whole_s), share(whole_s)});
+  out << reports::text_table({{"phase", reports::Align::kLeft}, {"time"}, {"share"}}, rows);
+  out << fmt::format("the cases themselves ran for {} of the time: warm-up, samples, single launches, counters\n",
+                     reports::percent(phases.measuring_share()));
+}
+
 /// Everything that is rendered comes from the file, as `report` will read it again.
-reports::ResultSet render(const RunFolder& folder, Context& context) {
+void render(const RunFolder& folder, Context& context, profilers::PhaseClock* phases) {
+  std::optional<profilers::PhaseClock::Scope> scope(std::in_place, phases, profilers::Phase::kReports);
   reports::ResultSet results = reports::load_results(*context.seams.files, folder.path);
   const std::vector<std::string> written =
       reports::write_views(*context.seams.files, results, folder.path, context.seams.plot);
@@ -137,7 +153,10 @@ reports::ResultSet render(const RunFolder& folder, Context& context) {
     context.out << ", " << name;
   }
   context.out << '\n';
-  return results;
+  scope.reset();
+  if (phases != nullptr) {
+    print_phases(*phases, context.out);
+  }
 }
 
 int gate(const Arguments& arguments, const std::vector<Record>& records, const reports::ResultSet& baseline,
@@ -187,11 +206,30 @@ void keep_manifest(const RunManifest& manifest, const RunFolder& folder, Context
   write_manifest(*context.seams.files, manifest, folder.path);
 }
 
+/// Where the time goes, if that was asked for.
+std::unique_ptr<profilers::PhaseClock> phases_of(const Arguments& arguments, Seams& seams) {
+  if (!arguments.given("--timing")) {
+    return nullptr;
+  }
+  if (arguments.given("--isolate") || arguments.given("--dry-run")) {
+    throw Error(ErrorKind::kUsage,
+                "--timing divides the time of this process, which measures nothing with --isolate or --dry-run");
+  }
+  return std::make_unique<profilers::PhaseClock>(*seams.clock);
+}
+
+profilers::Machine ceilings(const Arguments& arguments, Context& context, profilers::PhaseClock* phases) {
+  const profilers::PhaseClock::Scope scope(phases, profilers::Phase::kCeilings);
+  return measured_machine(arguments, context);
+}
+
 int sweep(const Arguments& arguments, Context& context) {
   const std::int64_t begin_ns = context.seams.clock->now_ns();
+  const std::unique_ptr<profilers::PhaseClock> phases = phases_of(arguments, context.seams);
   const SweepPlan plan = plan_of(plan_request(arguments));
   MeasuringRequest measuring = measuring_request(arguments);
   SweepSettings settings;
+  settings.phases = phases.get();
   settings.keep_going = keeps_going(arguments);
   if (const auto budget = arguments.text("--budget")) {
     settings.budget_s = parse_duration_s("--budget", *budget);
@@ -219,7 +257,7 @@ int sweep(const Arguments& arguments, Context& context) {
   for (const std::string& note : folder.notes) {
     context.err << "attnprof: " << note << '\n';
   }
-  const profilers::Machine machine = measured_machine(arguments, context);
+  const profilers::Machine machine = ceilings(arguments, context, phases.get());
   if (baseline) {
     require_alike(*baseline, {{}, machine, {}}, gate_settings);
   }
@@ -234,10 +272,10 @@ int sweep(const Arguments& arguments, Context& context) {
                                plan.cases.size(), *settings.shared_s);
   }
   const InterruptScope scope(*context.seams.interrupt);
-  CaseRunner runner(context.seams, measuring, &machine);
+  CaseRunner runner(context.seams, measuring, &machine, phases.get());
   const MeasureCase measure = measure_of(arguments, measuring, runner, folder, context.seams);
   const std::vector<Record> records = run_sweep(plan, folder, settings, measure, context);
-  render(folder, context);
+  render(folder, context, phases.get());
   name_rows(records, false, context.err);
   context.err << unverified_sentence(records);
   const int code = rows_exit_code(records, *context.seams.interrupt);
@@ -275,6 +313,7 @@ std::vector<OptionSpec> own_options() {
                                  {"--keep-going", "", "BOOL", "go on after a failed row (true)", kSelect},
                                  {"--isolate", "", "", "each case in its own process", kSelect},
                                  {"--shuffle", "", "", "random order by --seed", OptionGroup::kMeasuring},
+                                 {"--timing", "", "", "say what the time went to", OptionGroup::kMeasuring},
                                  {"--output", "-o", "DIR", "(attnprof-out)", kOut},
                                  {"--resume", "", "", "go on where it stopped", kOut},
                                  {"--dry-run", "", "", "list the cases, run none", kOut},

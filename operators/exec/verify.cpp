@@ -45,7 +45,10 @@ double worst_error(const Program& program, const TensorValues& expected) {
 } // namespace
 
 double error_against_reference(Program& program, const Graph& launches, std::uint64_t seed) {
-  const TensorValues expected = run_reference(launches, reference_inputs(launches, seed));
+  return error_against(program, run_reference(launches, reference_inputs(launches, seed)));
+}
+
+double error_against(Program& program, const TensorValues& expected) {
   program.run();
   return worst_error(program, expected);
 }

@@ -14,6 +14,8 @@ double relative_l2(std::span<const float> out, std::span<const double> ref);
 /// Largest relative_l2 over the outputs and caches of one run of `program`, prepared with `seed`, against the
 /// reference.
 double error_against_reference(Program& program, const Graph& launches, std::uint64_t seed);
+/// The same against results that are known: those of run_reference on any plan of the graph with the same seed.
+double error_against(Program& program, const TensorValues& expected);
 
 /// Multiply-adds up to which the reference takes about a second.
 inline constexpr std::int64_t kReferenceMacLimit = 60'000'000;

@@ -307,3 +307,22 @@ TEST_CASE("sweep: a large case is checked by a smaller twin") {
   CHECK(std::stod(rows[0].at("max_relative_error")) < 5e-5);
   CHECK_FALSE(has(result.out, "not verified"));
 }
+
+TEST_CASE("sweep: --timing divides the wall time and changes no output") {
+  const Workplace place;
+  const RunResult result = place.run(kSmallSweep + " --timing -o out");
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  CHECK(has(result.out, "6 cases: 6 ok"));
+  for (const char* phase : {"verification", "warm-up", "samples", "single launches", "writing records", "all"}) {
+    INFO(phase);
+    CHECK(has(result.out, phase));
+  }
+  CHECK(has(result.out, "the cases themselves ran for "));
+  CHECK(place.records("out").size() == 6);
+  for (const char* other : {" --isolate", " --dry-run"}) {
+    const RunResult refused = place.run(kSmallSweep + " --timing -o other" + other);
+    CHECK(refused.exit_code == 2);
+    CHECK(has(refused.err, "--timing"));
+  }
+}

@@ -226,3 +226,15 @@ TEST_CASE("sweep loop: a process of its own turns crashes and hangs into failed 
   bench.seams.interrupt->requested = true;
   CHECK(measure().status == Status::kSkipped);
 }
+
+TEST_CASE("sweep loop: the time of writing records is told from that of measuring") {
+  Bench bench;
+  bench.clock = std::make_shared<tests::FakeClock>(1'000'000); // each read takes a millisecond
+  bench.seams.clock = bench.clock;
+  profilers::PhaseClock phases(*bench.clock);
+  cli::SweepSettings settings;
+  settings.phases = &phases;
+  bench.sweep(plan_of({"a", "b", "c"}), settings);
+  CHECK(phases.time_s(profilers::Phase::kRecords) == Catch::Approx(3e-3)); // leaving the phase three times
+  CHECK(phases.time_s(profilers::Phase::kOther) > 30);
+}
