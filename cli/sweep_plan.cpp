@@ -80,9 +80,20 @@ std::vector<Config> with_each(const std::vector<Config>& configs, const Axis* ax
 
 class Planner {
  public:
+  using Visit = std::function<void(PlannedCase&&)>;
+
   explicit Planner(const PlanRequest& request) : request_(request) {}
 
   SweepPlan plan() {
+    visit([&](PlannedCase&& one) { plan_.cases.push_back(std::move(one)); });
+    shuffle();
+    take_shard();
+    return std::move(plan_);
+  }
+
+  /// In the order of the axes, all shards. Nothing is handed over before a case is known to be possible.
+  void visit(const Visit& visit) {
+    visit_ = &visit;
     compile_conditions();
     collect_workloads();
     check_every_axis_applies();
@@ -90,16 +101,9 @@ class Planner {
     for (const Workload& workload : workloads_) {
       expand(workload);
     }
-    if (plan_.cases.empty()) {
-      throw Error(ErrorKind::kUsage, no_match());
+    if (!any_valid_) {
+      throw impossible_.empty() ? Error(ErrorKind::kUsage, no_match()) : all_rejected();
     }
-    const auto valid = [](const PlannedCase& one) { return one.rejection.empty(); };
-    if (std::none_of(plan_.cases.begin(), plan_.cases.end(), valid)) {
-      throw all_rejected();
-    }
-    shuffle();
-    take_shard();
-    return std::move(plan_);
   }
 
  private:
@@ -193,12 +197,14 @@ class Planner {
   void expand(const Workload& workload) {
     const std::vector<const Axis*> axes = axes_for(workload);
     std::vector<std::size_t> position(axes.size(), 0);
+    Config given = workload.base;
+    for (const Axis* axis : axes) {
+      given.set(axis->name, axis->values.front());
+    }
+    const operators::Resolver resolver(given);
+    resolver.check_taken(given);
     for (;;) {
-      Config given = workload.base;
-      for (std::size_t i = 0; i < axes.size(); ++i) {
-        given.set(axes[i]->name, axes[i]->values[position[i]]);
-      }
-      add(given);
+      add(given, resolver);
       std::size_t i = axes.size();
       while (i > 0 && ++position[i - 1] == axes[i - 1]->values.size()) {
         position[--i] = 0;
@@ -206,13 +212,16 @@ class Planner {
       if (i == 0) {
         return;
       }
+      for (std::size_t changed = i - 1; changed < axes.size(); ++changed) {
+        given.set(axes[changed]->name, axes[changed]->values[position[changed]]);
+      }
     }
   }
 
-  void add(const Config& given) {
+  void add(const Config& given, const operators::Resolver& resolver) {
     PlannedCase one;
     try {
-      one.config = operators::resolve(given);
+      one.config = resolver.resolve(given);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInvalid && error.kind() != ErrorKind::kOverflow) {
         throw;
@@ -227,10 +236,24 @@ class Planner {
     if (!ids_.insert(one.id).second) {
       ++plan_.merged;
     } else if (selected(one)) {
-      plan_.cases.push_back(std::move(one));
+      hand_over(std::move(one));
     } else {
       ++plan_.deselected;
     }
+  }
+
+  /// Cases that are impossible wait for the first that is possible.
+  void hand_over(PlannedCase&& one) {
+    if (!any_valid_ && !one.rejection.empty()) {
+      impossible_.push_back(std::move(one));
+      return;
+    }
+    any_valid_ = true;
+    for (PlannedCase& earlier : impossible_) {
+      (*visit_)(std::move(earlier));
+    }
+    impossible_.clear();
+    (*visit_)(std::move(one));
   }
 
   /// A rejected case was not completed; conditions on it still see the defaults that it would have had.
@@ -277,11 +300,11 @@ class Planner {
   }
 
   Error all_rejected() const {
-    const std::string& reason = plan_.cases.front().rejection;
+    const std::string& reason = impossible_.front().rejection;
     const ErrorKind kind = first_kind_.value_or(ErrorKind::kInvalid);
-    return plan_.cases.size() == 1 ? Error(kind, reason)
+    return impossible_.size() == 1 ? Error(kind, reason)
                                    : Error(kind, fmt::format("none of the {} cases is possible; the first: {}",
-                                                             plan_.cases.size(), reason));
+                                                             impossible_.size(), reason));
   }
 
   /// Fisher-Yates by hand: std::shuffle may order differently from one library to the next, and shards on two machines
@@ -312,6 +335,9 @@ class Planner {
   }
 
   const PlanRequest& request_;
+  const Visit* visit_ = nullptr;
+  std::vector<PlannedCase> impossible_; ///< as long as no case is possible
+  bool any_valid_ = false;
   std::vector<Workload> workloads_;
   std::unordered_set<std::string> ids_;
   std::optional<Where> where_;
@@ -328,6 +354,13 @@ Axis texts(std::string name, const std::vector<std::string>& values) {
 
 SweepPlan plan_sweep(const PlanRequest& request) {
   return Planner(request).plan();
+}
+
+void for_each_case(const PlanRequest& request, const std::function<void(PlannedCase&&)>& visit) {
+  if (request.shard.count != 1 || request.shuffle_seed) {
+    throw Error(ErrorKind::kInternal, "a shuffled or sharded plan cannot be handed over case by case");
+  }
+  Planner(request).visit(visit);
 }
 
 Axis both_plans() {

@@ -6,6 +6,7 @@
 #include "operators/core/param.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,11 @@ struct SweepPlan {
 /// Error(kUsage) for an axis that no chosen workload takes, unknown names, no case left, all cases rejected (with the
 /// first reason; kInvalid or kOverflow then) and too many cases.
 SweepPlan plan_sweep(const PlanRequest& request);
+
+/// Hands over the cases of plan_sweep one at a time, in its order, and keeps none: a plan of a hundred thousand is some
+/// hundred megabytes. For requests that are neither shuffled nor sharded, which need the whole plan first. What
+/// plan_sweep throws for is thrown before the first case is handed over, but for what is wrong with a single id.
+void for_each_case(const PlanRequest& request, const std::function<void(PlannedCase&&)>& visit);
 
 /// The axes of a sweep of which nothing was asked: the variants and layouts whose descriptors say so, with 4 heads.
 std::vector<Axis> default_sweep_axes();

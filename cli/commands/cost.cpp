@@ -10,7 +10,9 @@
 #include "reports/derive.hpp"
 #include "reports/format.hpp"
 #include "reports/record_json.hpp"
+#include "reports/writers/csv.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <ostream>
 
@@ -20,6 +22,9 @@ namespace {
 using operators::Error;
 using operators::ErrorKind;
 using profilers::Record;
+
+/// Lines are written in blocks of about this size.
+constexpr std::size_t kOutputBlock = 64 * 1024;
 
 /// A case that turns out to be impossible only while it is counted is a row among others and an error alone.
 Record record_of(const PlannedCase& planned, bool alone, const profilers::Environment& environment) {
@@ -52,7 +57,85 @@ void print_case(const Record& record, std::ostream& out) {
   out << reports::cost_table(record) << reports::verdict_sentence(record) << "\n\n";
 }
 
+/// The id, the parameters that were given, and the totals but for those of the cache model, which wants the launches.
+reports::CaseLines totals_lines(const PlanRequest& request, bool predicts) {
+  const auto is_given = [&](const std::string& name) {
+    return std::any_of(request.axes.begin(), request.axes.end(), [&](const Axis& axis) { return axis.name == name; }) ||
+           std::any_of(request.ids.begin(), request.ids.end(), [&](const auto& id) { return id.has(name); });
+  };
+  const auto of_launches = [](const std::string& name) { return name.starts_with("modelled_"); };
+  std::vector<const reports::CaseColumn*> columns;
+  for (const reports::CaseColumn& column : reports::case_columns()) {
+    const std::string& name = column.spec.name;
+    const bool named = name == "id" || name == "status" || name == "reason";
+    const bool predicted = predicts && (name == "roof_time_s" || name == "bound");
+    const bool configured = column.spec.group == reports::Group::kConfig && is_given(name);
+    const bool total = column.spec.group == reports::Group::kTotals && !of_launches(name);
+    if (named || predicted || configured || total) {
+      columns.push_back(&column);
+    }
+  }
+  return reports::CaseLines(std::move(columns));
+}
+
+/// A line a case, as it is counted. An impossible case is a line among others and an error alone.
+int print_totals(const Arguments& arguments, Context& context) {
+  for (const char* flag : {"--json", "--memory"}) {
+    if (arguments.given(flag)) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("--totals prints lines of totals, and {} something else: leave one out", flag));
+    }
+  }
+  const PlanRequest request = plan_request(arguments);
+  const std::optional<profilers::Machine> machine =
+      arguments.given("--hw") ? known_machine(arguments, context) : std::nullopt;
+  std::optional<reports::RoofTable> roofs;
+  if (machine) {
+    roofs.emplace(*machine);
+  }
+  const reports::CaseLines lines = totals_lines(request, roofs.has_value());
+  operators::Graph graph;
+  std::string out;
+  lines.append_header(out);
+  std::size_t count = 0;
+  std::optional<Error> first_fault;
+  const auto flush = [&](std::size_t most) {
+    if (out.size() > most && !(count == 1 && first_fault)) {
+      context.out << out;
+      out.clear();
+    }
+  };
+  for_each_case(request, [&](PlannedCase&& planned) {
+    Record record;
+    try {
+      if (roofs) {
+        record = cost_case(planned).record;
+        reports::predict(record, roofs->roofs_for(record));
+      } else {
+        record = totals_of_case(std::move(planned), graph);
+      }
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kInvalid && error.kind() != ErrorKind::kOverflow) {
+        throw;
+      }
+      first_fault = count == 0 ? std::optional(error) : first_fault;
+      record = rejected_record(planned, profilers::Status::kInvalid, error.what());
+    }
+    ++count;
+    lines.append(record, out);
+    flush(kOutputBlock);
+  });
+  if (count == 1 && first_fault) {
+    throw Error(*first_fault);
+  }
+  flush(0);
+  return 0;
+}
+
 int cost(const Arguments& arguments, Context& context) {
+  if (arguments.given("--totals")) {
+    return print_totals(arguments, context);
+  }
   const SweepPlan plan = plan_sweep(plan_request(arguments));
   const std::optional<profilers::Machine> machine = known_machine(arguments, context);
   const profilers::Environment environment = machine ? machine->environment : context.seams.environment();
@@ -99,11 +182,12 @@ Command cost_command() {
   Command out;
   out.name = "cost";
   out.summary = "count without running: ops, shapes, FLOPs, bytes, intensity, predicted bound and time";
-  out.usage = "WORKLOAD... [CASE_ID...] [--json] [--hw NAME|FILE]";
+  out.usage = "WORKLOAD... [CASE_ID...] [--json|--totals] [--hw NAME|FILE]";
   out.positional = "case id";
   out.options = joined({workload_options(),
                         selection_options(),
                         {{"--json", "", "", "print cases as JSON", OptionGroup::kOutput},
+                         {"--totals", "", "", "a CSV line a case, no launches", OptionGroup::kOutput},
                          {"--memory", "", "SIZE", "say which batch fits, such as 80GB", OptionGroup::kOutput},
                          hardware_option()}});
   out.examples = {"cost --variant mha,gqa --seq-len 1k:16k:*2 --dim 4096 --heads 32 --causal",

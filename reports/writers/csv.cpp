@@ -1,81 +1,97 @@
 #include "reports/writers/csv.hpp"
 
 #include "reports/format.hpp"
-#include "reports/schema.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <charconv>
 
 namespace attnprof::reports {
 namespace {
 
 using profilers::Record;
 
-struct CellText {
-  std::string operator()(std::monostate /*absent*/) const { return {}; }
-  std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
-  std::string operator()(double value) const { return exact(value); }
-  std::string operator()(bool value) const { return value ? "true" : "false"; }
-  std::string operator()(const std::string& value) const { return csv_field(value); }
-};
-
-void append_fields(std::string& out, const std::vector<std::string>& fields) {
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    out += i == 0 ? "" : ",";
-    out += fields[i];
-  }
-  out += '\n';
-}
-
-template <class Columns>
-std::vector<std::string> header(const Columns& columns) {
-  std::vector<std::string> out;
-  for (const auto& column : columns) {
-    out.push_back(csv_field(column.spec.name));
-  }
-  return out;
-}
-
-} // namespace
-
-std::string csv_field(std::string_view text) {
-  const bool needs_quotes = text.find_first_of(",\"\r\n") != std::string_view::npos ||
+void append_csv_field(std::string& out, std::string_view text) {
+  const auto is_special = [](char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; };
+  const bool needs_quotes = std::any_of(text.begin(), text.end(), is_special) ||
                             (!text.empty() && (text.front() == ' ' || text.back() == ' '));
   if (!needs_quotes) {
-    return std::string(text);
+    out += text;
+    return;
   }
-  std::string out = "\"";
+  out += '"';
   for (const char c : text) {
     out += c;
     if (c == '"') {
       out += c;
     }
   }
-  return out + '"';
+  out += '"';
+}
+
+/// Appends a field; absent values are empty.
+struct AppendCell {
+  std::string& out;
+  void operator()(std::monostate /*absent*/) const {}
+  void operator()(std::int64_t value) const {
+    std::array<char, 24> digits;
+    out.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+  }
+  void operator()(double value) const { out += exact(value); }
+  void operator()(bool value) const { out += value ? "true" : "false"; }
+  void operator()(const std::string& value) const { append_csv_field(out, value); }
+};
+
+} // namespace
+
+std::string csv_field(std::string_view text) {
+  std::string out;
+  append_csv_field(out, text);
+  return out;
+}
+
+void CaseLines::append_header(std::string& out) const {
+  for (const CaseColumn* column : columns_) {
+    append_csv_field(out, column->spec.name);
+    out += column == columns_.back() ? '\n' : ',';
+  }
+}
+
+void CaseLines::append(const Record& record, std::string& out) const {
+  for (const CaseColumn* column : columns_) {
+    std::visit(AppendCell{out}, column->get(record));
+    out += column == columns_.back() ? '\n' : ',';
+  }
 }
 
 std::string results_csv(const std::vector<Record>& records) {
+  std::vector<const CaseColumn*> columns;
+  for (const CaseColumn& column : case_columns()) {
+    columns.push_back(&column);
+  }
+  const CaseLines lines(std::move(columns));
   std::string out;
-  append_fields(out, header(case_columns()));
+  lines.append_header(out);
   for (const Record& record : records) {
-    std::vector<std::string> fields;
-    for (const CaseColumn& column : case_columns()) {
-      fields.push_back(std::visit(CellText{}, column.get(record)));
-    }
-    append_fields(out, fields);
+    lines.append(record, out);
   }
   return out;
 }
 
 std::string kernels_csv(const std::vector<Record>& records) {
+  const std::vector<KernelColumn>& columns = kernel_columns();
   std::string out;
-  append_fields(out, header(kernel_columns()));
+  const auto end_field = [&](const KernelColumn& column) { out += &column == &columns.back() ? '\n' : ','; };
+  for (const KernelColumn& column : columns) {
+    append_csv_field(out, column.spec.name);
+    end_field(column);
+  }
   for (const Record& record : records) {
     for (std::size_t i = 0; i < record.launches.size(); ++i) {
-      std::vector<std::string> fields;
-      for (const KernelColumn& column : kernel_columns()) {
-        fields.push_back(std::visit(CellText{}, column.get(record, i)));
+      for (const KernelColumn& column : columns) {
+        std::visit(AppendCell{out}, column.get(record, i));
+        end_field(column);
       }
-      append_fields(out, fields);
     }
   }
   return out;

@@ -3,6 +3,8 @@
 #include "operators/workload.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
+#include <random>
 #include <set>
 
 using namespace attnprof;
@@ -255,4 +257,138 @@ TEST_CASE("plan: the default sweep holds what the descriptors say") {
   }
   CHECK(values_of("variant").size() == 7);
   CHECK(values_of("layout").size() == 3);
+}
+
+namespace {
+
+/// A few values of each parameter, some of which contradict others.
+const std::vector<std::pair<const char*, std::vector<const char*>>>& value_pool() {
+  static const std::vector<std::pair<const char*, std::vector<const char*>>> kPool = {
+      {"layout", {"op", "standard", "sandwich", "skipat"}},
+      {"variant", {"mha", "gqa", "cga", "linear", "window", "flash"}},
+      {"batch", {"1", "3"}},
+      {"seq_len", {"16", "25", "64"}},
+      {"grid", {"4x4", "5x5"}},
+      {"dim", {"48", "64", "65"}},
+      {"heads", {"2", "4", "5"}},
+      {"kv_heads", {"1", "2", "3"}},
+      {"qk_dim", {"8", "16"}},
+      {"causal", {"true", "false"}},
+      {"mlp_ratio", {"2", "4"}},
+      {"depth", {"1", "2"}},
+      {"dtype", {"f32", "bf16"}},
+      {"plan", {"eager", "fused"}}};
+  return kPool;
+}
+
+PlanRequest random_request(std::mt19937& random) {
+  PlanRequest out;
+  for (const auto& [name, values] : value_pool()) {
+    const bool chooses = std::string_view(name) == "layout" || std::string_view(name) == "variant";
+    if (!chooses && random() % 3 != 0) {
+      continue;
+    }
+    std::string list;
+    for (const char* value : values) {
+      if (random() % 2 == 0) {
+        list += (list.empty() ? "" : ",") + std::string(value);
+      }
+    }
+    const operators::ParamSpec& spec = operators::find_param(name);
+    out.axes.push_back(cli::parse_axis(spec, list.empty() ? values.front() : list));
+  }
+  return out;
+}
+
+/// Every combination of the axes that its workload takes, each resolved by itself; the reason of an impossible one.
+std::vector<std::pair<std::string, std::string>> one_by_one(const PlanRequest& request) {
+  std::vector<operators::Config> given{operators::Config()};
+  for (const operators::ParamSpec& spec : operators::all_params()) {
+    const auto axis = std::find_if(request.axes.begin(), request.axes.end(),
+                                   [&](const cli::Axis& each) { return each.name == spec.name; });
+    if (axis == request.axes.end()) {
+      continue;
+    }
+    std::vector<operators::Config> more;
+    for (const operators::Config& config : given) {
+      const bool taken = spec.name == "layout" || operators::takes_param(config, spec.name);
+      for (std::size_t i = 0; i < (taken ? axis->values.size() : 1); ++i) {
+        more.push_back(config);
+        if (taken) {
+          more.back().set(spec.name, axis->values[i]);
+        }
+      }
+    }
+    given = std::move(more);
+  }
+  std::vector<std::pair<std::string, std::string>> out;
+  std::set<std::string> known;
+  for (const operators::Config& config : given) {
+    try {
+      const std::string id = operators::case_id(operators::resolve(config));
+      if (known.insert(id).second) {
+        out.emplace_back(id, "");
+      }
+    } catch (const Error& error) {
+      out.emplace_back("", error.what());
+    }
+  }
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("a plan equals its combinations resolved one by one, and its cases handed over one at a time") {
+  std::mt19937 random(4);
+  int possible_plans = 0;
+  for (int round = 0; round < 60; ++round) {
+    const PlanRequest asked = random_request(random);
+    SweepPlan plan;
+    try {
+      plan = plan_sweep(asked);
+    } catch (const Error&) {
+      continue; // nothing of it is possible, or an axis applies to nothing
+    }
+    ++possible_plans;
+    std::vector<cli::PlannedCase> handed;
+    cli::for_each_case(asked, [&](cli::PlannedCase&& one) { handed.push_back(std::move(one)); });
+    REQUIRE(handed.size() == plan.cases.size());
+    for (std::size_t i = 0; i < handed.size(); ++i) {
+      CHECK(handed[i].id == plan.cases[i].id);
+      CHECK(handed[i].rejection == plan.cases[i].rejection);
+      CHECK(handed[i].config == plan.cases[i].config);
+    }
+    std::vector<std::string> valid;
+    std::set<std::string> reasons;
+    for (const auto& [id, reason] : one_by_one(asked)) {
+      if (reason.empty()) {
+        valid.push_back(id);
+      } else {
+        reasons.insert(reason);
+      }
+    }
+    std::vector<std::string> planned;
+    std::set<std::string> rejections;
+    for (const cli::PlannedCase& one : plan.cases) {
+      if (one.rejection.empty()) {
+        planned.push_back(one.id);
+        CHECK(operators::resolve(operators::parse_case_id(one.id)) == one.config);
+      } else {
+        rejections.insert(one.rejection);
+      }
+    }
+    CHECK(planned == valid);
+    CHECK(rejections == reasons);
+  }
+  CHECK(possible_plans > 20);
+}
+
+TEST_CASE("a shuffled or sharded plan is not handed over one at a time") {
+  PlanRequest asked = request("variant=mha heads=2,4 dim=64");
+  const auto ignore = [](cli::PlannedCase&&) {};
+  asked.shuffle_seed = 1;
+  CHECK_THROWS_AS(cli::for_each_case(asked, ignore), Error);
+  asked.shuffle_seed.reset();
+  asked.shard = cli::parse_shard("1/2");
+  CHECK_THROWS_AS(cli::for_each_case(asked, ignore), Error);
 }
