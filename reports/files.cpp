@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 #include <unistd.h>
 
@@ -88,7 +87,18 @@ std::optional<std::string> DiskFiles::read(const std::filesystem::path& path) {
   if (!stream || std::filesystem::is_directory(path, fault)) {
     reject("read", path, fault ? fault.value() : (std::filesystem::is_directory(path, fault) ? EISDIR : EACCES));
   }
-  std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  // In blocks: character by character takes longer than parsing does, and a pipe has no size to read at once.
+  constexpr std::size_t kBlock = std::size_t{1} << 20U;
+  std::string text;
+  if (const auto size = std::filesystem::file_size(path, fault); !fault) {
+    text.reserve(size + kBlock);
+  }
+  while (stream) {
+    const std::size_t before = text.size();
+    text.resize(before + kBlock);
+    stream.read(text.data() + before, static_cast<std::streamsize>(kBlock));
+    text.resize(before + static_cast<std::size_t>(stream.gcount()));
+  }
   if (stream.bad()) {
     reject("read", path, EIO);
   }

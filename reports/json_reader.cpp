@@ -3,44 +3,90 @@
 #include "operators/core/error.hpp"
 
 #include <fmt/format.h>
-#include <limits>
 
 namespace attnprof::reports {
 
 using operators::Error;
 using operators::ErrorKind;
 
-JsonReader::JsonReader(const Json& json, std::string what) : json_(json), what_(std::move(what)) {
-  if (!json.is_object()) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} is no JSON object but {}", what_, json.type_name()));
+JsonReader::JsonReader(JsonNode node, std::string what)
+    : node_(node), root_(node), what_(std::make_shared<const std::string>(std::move(what))), at_(node.first()) {
+  require_object();
+}
+
+JsonReader::JsonReader(const Json& json, std::string what)
+    : owned_(std::make_shared<const JsonDocument>(json)), node_(owned_->root()), root_(node_),
+      what_(std::make_shared<const std::string>(std::move(what))), at_(node_.first()) {
+  require_object();
+}
+
+JsonReader::JsonReader(JsonNode node, const JsonReader& parent)
+    : owned_(parent.owned_), node_(node), root_(parent.root_), what_(parent.what_), at_(node.first()) {
+  require_object();
+}
+
+void JsonReader::require_object() const {
+  if (node_.kind() != JsonKind::kObject) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} is no JSON object but {}", what(), node_.copy().type_name()));
   }
+}
+
+/// "case 'x', kernels[3]": the way from the outermost object to this one, for the message of a fault.
+std::string JsonReader::what() const {
+  std::string out = *what_;
+  JsonNode at = root_;
+  while (at.index() < node_.index()) {
+    const bool is_object = at.kind() == JsonKind::kObject;
+    std::size_t count = 0;
+    for (JsonNode part = at.first(); part != at.end(); part = part.next(), ++count) {
+      const JsonNode value = is_object ? part.next() : part;
+      if (node_.index() < value.end().index()) {
+        out += is_object ? fmt::format(", {}", part.text()) : fmt::format("[{}]", count);
+        at = value;
+        break;
+      }
+      part = value;
+    }
+  }
+  return out;
 }
 
 void JsonReader::reject(std::string_view key, std::string_view wanted) const {
-  const Json* found = find(key);
-  std::string value = found == nullptr ? "missing" : json_text(*found);
+  const std::optional<JsonNode> found = find(key);
+  std::string value = found ? json_text(found->copy()) : "missing";
   if (value.size() > 60) {
     value = value.substr(0, 57) + "...";
   }
-  throw Error(ErrorKind::kUsage, fmt::format("{}: '{}' is {}, expected {}", what_, key, value, wanted));
+  throw Error(ErrorKind::kUsage, fmt::format("{}: '{}' is {}, expected {}", what(), key, value, wanted));
 }
 
-const Json* JsonReader::find(std::string_view key) const {
-  const auto found = json_.find(std::string(key));
-  return found == json_.end() || found->is_null() ? nullptr : &*found;
-}
-
-std::optional<std::int64_t> integer_of(const Json& json) {
-  if (json.is_number_unsigned() &&
-      json.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    return {};
+std::optional<JsonNode> JsonReader::find(std::string_view key) const {
+  const auto search = [&](JsonNode from, JsonNode to) -> std::optional<JsonNode> {
+    for (JsonNode at = from; at != to; at = at.next().next()) {
+      if (at.text() == key) {
+        return at;
+      }
+    }
+    return std::nullopt;
+  };
+  std::optional<JsonNode> found = search(at_, node_.end());
+  if (!found) {
+    found = search(node_.first(), at_);
   }
-  return json.is_number_integer() ? json.get<std::int64_t>() : std::optional<std::int64_t>();
+  if (!found) {
+    return std::nullopt;
+  }
+  at_ = found->next().next();
+  return found->next().kind() == JsonKind::kNull ? std::optional<JsonNode>() : found->next();
+}
+
+std::optional<std::int64_t> integer_of(JsonNode node) {
+  return node.kind() == JsonKind::kInteger ? node.integer() : std::optional<std::int64_t>();
 }
 
 std::optional<std::int64_t> JsonReader::integer(std::string_view key) const {
-  const Json* found = find(key);
-  if (found == nullptr) {
+  const std::optional<JsonNode> found = find(key);
+  if (!found) {
     return {};
   }
   const auto value = integer_of(*found);
@@ -51,79 +97,81 @@ std::optional<std::int64_t> JsonReader::integer(std::string_view key) const {
 }
 
 std::optional<double> JsonReader::real(std::string_view key) const {
-  const Json* found = find(key);
-  if (found == nullptr) {
+  const std::optional<JsonNode> found = find(key);
+  if (!found) {
     return {};
   }
   if (!found->is_number()) {
     reject(key, "a number");
   }
-  return found->get<double>();
+  return found->real();
 }
 
 std::string JsonReader::text(std::string_view key) const {
-  const Json* found = find(key);
-  if (found == nullptr) {
+  const std::optional<JsonNode> found = find(key);
+  if (!found) {
     return {};
   }
-  if (!found->is_string()) {
+  if (found->kind() != JsonKind::kText) {
     reject(key, "a text");
   }
-  return found->get<std::string>();
+  return std::string(found->text());
 }
 
 std::vector<std::string> JsonReader::texts(std::string_view key) const {
-  const Json* found = find(key);
+  const std::optional<JsonNode> found = find(key);
   std::vector<std::string> out;
-  if (found == nullptr) {
+  if (!found) {
     return out;
   }
-  if (!found->is_array()) {
+  if (found->kind() != JsonKind::kArray) {
     reject(key, "a list of texts");
   }
-  for (const Json& entry : *found) {
-    if (!entry.is_string()) {
+  for (JsonNode entry = found->first(); entry != found->end(); entry = entry.next()) {
+    if (entry.kind() != JsonKind::kText) {
       reject(key, "a list of texts");
     }
-    out.push_back(entry.get<std::string>());
+    out.emplace_back(entry.text());
   }
   return out;
 }
 
 std::vector<double> JsonReader::reals(std::string_view key) const {
-  const Json* found = find(key);
+  const std::optional<JsonNode> found = find(key);
   std::vector<double> out;
-  if (found == nullptr) {
+  if (!found) {
     return out;
   }
-  if (!found->is_array()) {
+  if (found->kind() != JsonKind::kArray) {
     reject(key, "a list of numbers");
   }
-  for (const Json& entry : *found) {
+  out.reserve(found->size());
+  for (JsonNode entry = found->first(); entry != found->end(); entry = entry.next()) {
     if (!entry.is_number()) {
       reject(key, "a list of numbers");
     }
-    out.push_back(entry.get<double>());
+    out.push_back(entry.real());
   }
   return out;
 }
 
 std::optional<JsonReader> JsonReader::object(std::string_view key) const {
-  const Json* found = find(key);
-  return found == nullptr ? std::optional<JsonReader>() : JsonReader(*found, fmt::format("{}, {}", what_, key));
+  const std::optional<JsonNode> found = find(key);
+  return found ? JsonReader(*found, *this) : std::optional<JsonReader>();
 }
 
 std::vector<JsonReader> JsonReader::objects(std::string_view key) const {
-  const Json* found = find(key);
+  const std::optional<JsonNode> found = find(key);
   std::vector<JsonReader> out;
-  if (found == nullptr) {
+  if (!found) {
     return out;
   }
-  if (!found->is_array()) {
+  if (found->kind() != JsonKind::kArray) {
     reject(key, "a list");
   }
-  for (std::size_t i = 0; i < found->size(); ++i) {
-    out.emplace_back((*found)[i], fmt::format("{}, {}[{}]", what_, key, i));
+  out.reserve(found->size());
+  for (JsonNode entry = found->first(); entry != found->end(); entry = entry.next()) {
+    out.push_back(JsonReader(entry, *this));
   }
   return out;
 }
@@ -137,7 +185,7 @@ std::int64_t JsonReader::needed_integer(std::string_view key) const {
 }
 
 std::string JsonReader::needed_text(std::string_view key) const {
-  if (find(key) == nullptr) {
+  if (!find(key)) {
     reject(key, "a text");
   }
   return text(key);

@@ -1,9 +1,11 @@
 // Typed access to a JSON object: absent and null are the same, another type is an error that names the key.
 #pragma once
 #include "operators/core/param.hpp"
+#include "reports/json_document.hpp"
 #include "reports/record_json.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,11 +15,13 @@ namespace attnprof::reports {
 
 class JsonReader {
  public:
-  /// Borrows `json`. Throws operators::Error(kUsage) with `what` where it is not an object.
+  /// Borrows the document of `node`. Throws operators::Error(kUsage) with `what` where it is not an object.
+  JsonReader(JsonNode node, std::string what);
+  /// Of a copy of `json`.
   JsonReader(const Json& json, std::string what);
 
-  /// Null where the key is absent or null.
-  [[nodiscard]] const Json* find(std::string_view key) const;
+  /// Absent where the key is absent or null.
+  [[nodiscard]] std::optional<JsonNode> find(std::string_view key) const;
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view key) const;
   [[nodiscard]] std::optional<double> real(std::string_view key) const; ///< takes integers too
   [[nodiscard]] std::string text(std::string_view key) const;           ///< "" where absent
@@ -29,16 +33,23 @@ class JsonReader {
   /// As integer, but the key must be there.
   [[nodiscard]] std::int64_t needed_integer(std::string_view key) const;
   [[nodiscard]] std::string needed_text(std::string_view key) const;
-  [[nodiscard]] const Json& json() const { return json_; }
-  [[nodiscard]] const std::string& what() const { return what_; }
+  [[nodiscard]] JsonNode node() const { return node_; }
 
   [[noreturn]] void reject(std::string_view key, std::string_view wanted) const;
 
  private:
-  const Json& json_;
-  std::string what_;
+  JsonReader(JsonNode node, const JsonReader& parent);
+  void require_object() const;
+  [[nodiscard]] std::string what() const;
+
+  std::shared_ptr<const JsonDocument> owned_; ///< null where the document is borrowed
+  JsonNode node_;
+  JsonNode root_;                           ///< the outermost reader's
+  std::shared_ptr<const std::string> what_; ///< what that is called
+  /// Where the search for the next key begins: keys are asked for in about the order in which they were written.
+  mutable JsonNode at_;
 };
 
-std::optional<std::int64_t> integer_of(const Json& json);
+std::optional<std::int64_t> integer_of(JsonNode node);
 
 } // namespace attnprof::reports

@@ -2,6 +2,7 @@
 
 #include "operators/core/error.hpp"
 #include "reports/record_json.hpp"
+#include "reports/record_parser.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -37,6 +38,7 @@ bool is_blank(std::string_view line) {
 RecordLines read_record_lines(std::string_view text, std::string_view name) {
   RecordLines out;
   std::map<std::string, std::size_t> positions;
+  RecordParser parser;
   std::size_t line_number = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = text.find('\n', begin);
@@ -45,7 +47,7 @@ RecordLines read_record_lines(std::string_view text, std::string_view name) {
     ++line_number;
     try {
       if (!is_blank(line)) {
-        place(out, positions, record_from_line(line), name, line_number);
+        place(out, positions, parser.read(line), name, line_number);
       }
     } catch (const Error& fault) {
       if (is_whole) {

@@ -3,6 +3,7 @@
 #include "operators/workload.hpp"
 #include "reports/json_reader.hpp"
 #include "reports/record_json.hpp"
+#include "reports/record_parser.hpp"
 
 #include <algorithm>
 #include <array>
@@ -26,20 +27,28 @@ operators::ParamKind kind_of(std::string_view name) {
 
 operators::Config read_config(const JsonReader& reader) {
   operators::Config out;
-  for (const auto& [name, json] : reader.json().items()) {
-    if (json.is_null()) {
-      continue;
-    }
-    if (json.is_boolean()) {
-      out.set(name, json.get<bool>());
-    } else if (json.is_string()) {
-      out.set(name, json.get<std::string>());
-    } else if (json.is_number_float() || (json.is_number() && kind_of(name) == operators::ParamKind::kReal)) {
-      out.set(name, json.get<double>());
-    } else if (const auto value = integer_of(json)) {
-      out.set(name, *value);
-    } else {
-      reader.reject(name, "a number, a text, true, false or null");
+  const JsonNode object = reader.node();
+  for (JsonNode key = object.first(); key != object.end(); key = key.next().next()) {
+    const std::string_view name = key.text();
+    const JsonNode value = key.next();
+    switch (value.kind()) {
+    case JsonKind::kNull: break;
+    case JsonKind::kFlag: out.set(name, value.flag()); break;
+    case JsonKind::kText: out.set(name, std::string(value.text())); break;
+    case JsonKind::kReal: out.set(name, value.real()); break;
+    case JsonKind::kInteger:
+    case JsonKind::kLargeInteger:
+      if (kind_of(name) == operators::ParamKind::kReal) {
+        out.set(name, value.real());
+        break;
+      }
+      if (value.kind() == JsonKind::kInteger) {
+        out.set(name, value.integer());
+        break;
+      }
+      [[fallthrough]];
+    case JsonKind::kArray:
+    case JsonKind::kObject: reader.reject(name, "a number, a text, true, false or null");
     }
   }
   return out;
@@ -172,18 +181,19 @@ template <class T>
 void read_condition(const JsonReader& reader, std::string_view key,
                     std::vector<profilers::SampleConditions>& conditions,
                     std::optional<T> profilers::SampleConditions::*member) {
-  const Json* list = reader.find(key);
-  if (list == nullptr) {
+  const std::optional<JsonNode> list = reader.find(key);
+  if (!list) {
     return;
   }
-  if (!list->is_array() || list->size() != conditions.size()) {
+  if (list->kind() != JsonKind::kArray || list->size() != conditions.size()) {
     reader.reject(key, "a list with an entry a sample");
   }
-  for (std::size_t i = 0; i < conditions.size(); ++i) {
-    const Json& entry = (*list)[i];
+  JsonNode entry = list->first();
+  for (std::size_t i = 0; i < conditions.size(); ++i, entry = entry.next()) {
     if (entry.is_number()) {
-      conditions[i].*member = entry.get<T>();
-    } else if (!entry.is_null()) {
+      conditions[i].*member =
+          entry.kind() == JsonKind::kInteger ? static_cast<T>(entry.integer()) : static_cast<T>(entry.real());
+    } else if (entry.kind() != JsonKind::kNull) {
       reader.reject(key, "a list of numbers and nulls");
     }
   }
@@ -284,11 +294,21 @@ void read_launches(const JsonReader& reader, Record& out) {
 
 } // namespace
 
-Record record_from_json(const Json& json) {
-  const std::string id = json.is_object() && json.contains("id") && json["id"].is_string()
-                             ? fmt::format("case '{}'", json["id"].get<std::string>())
-                             : "case";
-  const JsonReader reader(json, id);
+namespace {
+
+std::string name_of_case(JsonNode node) {
+  if (node.kind() == JsonKind::kObject) {
+    for (JsonNode key = node.first(); key != node.end(); key = key.next().next()) {
+      if (key.text() == "id" && key.next().kind() == JsonKind::kText) {
+        return fmt::format("case '{}'", key.next().text());
+      }
+    }
+  }
+  return "case";
+}
+
+Record record_from_node(JsonNode node) {
+  const JsonReader reader(node, name_of_case(node));
   Record out;
   out.id = reader.needed_text("id");
   if (const auto config = reader.object("config")) {
@@ -321,8 +341,7 @@ Record record_from_json(const Json& json) {
   return out;
 }
 
-void check_schema_version(const Json& json, std::string_view what) {
-  const JsonReader reader(json, std::string(what));
+void check_version(const JsonReader& reader, std::string_view what) {
   const auto version = reader.integer("schema_version");
   if (!version) {
     reader.reject("schema_version", fmt::format("{}", kSchemaVersion));
@@ -336,23 +355,37 @@ void check_schema_version(const Json& json, std::string_view what) {
   }
 }
 
+} // namespace
+
+void check_schema_version(const Json& json, std::string_view what) {
+  check_version(JsonReader(json, std::string(what)), what);
+}
+
+Record record_from_json(const Json& json) {
+  return record_from_node(JsonDocument(json).root());
+}
+
 std::vector<Record> records_from_document(const Json& document) {
-  check_schema_version(document, "the document");
-  std::vector<Record> out;
   const JsonReader reader(document, "the document");
-  if (reader.find("cases") == nullptr) {
+  check_version(reader, "the document");
+  std::vector<Record> out;
+  if (!reader.find("cases")) {
     reader.reject("cases", "a list of cases");
   }
   for (const JsonReader& each : reader.objects("cases")) {
-    out.push_back(record_from_json(each.json()));
+    out.push_back(record_from_node(each.node()));
   }
   return out;
 }
 
+Record RecordParser::read(std::string_view line) {
+  parser_.read(line, "the line", document_);
+  check_version(JsonReader(document_.root(), "the line"), "the line");
+  return record_from_node(document_.root());
+}
+
 Record record_from_line(std::string_view line) {
-  const Json json = parse_json(line, "the line");
-  check_schema_version(json, "the line");
-  return record_from_json(json);
+  return RecordParser().read(line);
 }
 
 } // namespace attnprof::reports

@@ -1,5 +1,6 @@
 #include "operators/core/error.hpp"
 #include "reports/derive.hpp"
+#include "reports/json_document.hpp"
 #include "reports/record_file.hpp"
 #include "reports/record_json.hpp"
 #include "tests/support/catch.hpp"
@@ -7,6 +8,8 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <random>
 
 using namespace attnprof;
 using namespace attnprof::reports;
@@ -279,4 +282,93 @@ TEST_CASE("the last line of a case wins, in the place of the first") {
   CHECK(lines.records[0].status == profilers::Status::kOk);
   REQUIRE(lines.notes.size() == 1);
   CHECK_THAT(lines.notes[0], Contains("line 3 replaces"));
+}
+
+namespace {
+
+/// Both readers of one text: what was read, or that it was refused.
+struct ReadTwice {
+  std::optional<Json> fast;
+  std::optional<Json> portable;
+  std::string fast_fault;
+  std::string portable_fault;
+};
+
+ReadTwice read_twice(const std::string& text) {
+  ReadTwice out;
+  JsonDocument document;
+  JsonParser parser;
+  try {
+    parser.read(text, "the text", document);
+    out.fast = document.root().copy();
+  } catch (const operators::Error& fault) {
+    out.fast_fault = fault.what();
+  }
+  try {
+    JsonParser::read_portably(text, "the text", document);
+    out.portable = document.root().copy();
+  } catch (const operators::Error& fault) {
+    out.portable_fault = fault.what();
+  }
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("JSON is read alike by both parsers, and faults are explained in the same words") {
+  const std::vector<std::string> texts = {
+      "null", "true", "[]", "{}", "[[],{},[{}]]", "-0", "-0.0", "1e3", "0.1", "5e-324", "1.7976931348623157e308",
+      "9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551615",
+      "18446744073709551616", "1e400", "\"\"", "\"\\u00e9\\ud83d\\ude00\\n\\\"\"", "{\"a\":1,\"a\":2}",
+      "{\"a\" : [1, 2.5, \"x\", null, {\"b\": false}]}  ", "\xef\xbb\xbf[1]",
+      // refused
+      "", " ", "[1,]", "{\"a\":}", "{a:1}", "01", "1.", ".5", "+1", "nul", "\"\\x\"", "\"\\ud800\"", "\"a\nb\"",
+      "[1] 2", "NaN", "\"\xff\"", "{\"a\":1", "[\"open"};
+  for (const std::string& text : texts) {
+    INFO(text);
+    const ReadTwice read = read_twice(text);
+    CHECK(read.fast.has_value() == read.portable.has_value());
+    CHECK(read.fast_fault == read.portable_fault);
+    if (read.fast && read.portable) {
+      CHECK(json_text(*read.fast) == json_text(*read.portable));
+      CHECK(read.fast->type() == read.portable->type());
+    }
+  }
+}
+
+TEST_CASE("a line with a changed byte is read alike, or refused alike, by both parsers") {
+  const std::string line = record_line(derived_record());
+  std::mt19937 random(11);
+  int refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = line;
+    const std::size_t at = random() % text.size();
+    if (round % 3 == 0) {
+      text.resize(at);
+    } else {
+      text[at] =
+          static_cast<char>(round % 3 == 1 ? random() % 256 : std::string_view("{}[]\":,-+.eE01\\ ")[random() % 16]);
+    }
+    const ReadTwice read = read_twice(text);
+    INFO(text);
+    REQUIRE(read.fast.has_value() == read.portable.has_value());
+    REQUIRE(read.fast_fault == read.portable_fault);
+    if (read.fast) {
+      REQUIRE(json_text(*read.fast) == json_text(*read.portable));
+    } else {
+      ++refused;
+    }
+  }
+  CHECK(refused > 1000);
+}
+
+TEST_CASE("a fault in a record names the way to it") {
+  Json json = record_to_json(derived_record());
+  json["kernels"][1]["macs"] = "many";
+  CHECK_THROWS_WITH(record_from_json(json), Contains(", kernels[1]: 'macs' is \"many\", expected a 64-bit integer"));
+  json = record_to_json(derived_record());
+  json["measured"]["sample_conditions"]["steal_s"][0] = "none";
+  CHECK_THROWS_WITH(record_from_json(json), Contains(", measured, sample_conditions: 'steal_s' is "));
+  json["measured"] = 5;
+  CHECK_THROWS_WITH(record_from_json(json), Contains(", measured is no JSON object but number"));
 }

@@ -1,0 +1,251 @@
+#include "reports/json_document.hpp"
+
+#include "operators/core/error.hpp"
+
+#include <fmt/format.h>
+#include <limits>
+
+#ifdef ATTNPROF_SIMDJSON
+#include <simdjson.h>
+#endif
+
+namespace attnprof::reports {
+
+using Json = nlohmann::ordered_json;
+
+JsonKind JsonNode::kind() const {
+  return document_->entries_[index_].kind;
+}
+
+bool JsonNode::is_number() const {
+  return kind() == JsonKind::kInteger || kind() == JsonKind::kLargeInteger || kind() == JsonKind::kReal;
+}
+
+bool JsonNode::flag() const {
+  return document_->entries_[index_].integer != 0;
+}
+
+std::int64_t JsonNode::integer() const {
+  return document_->entries_[index_].integer;
+}
+
+double JsonNode::real() const {
+  const JsonDocument::Entry& entry = document_->entries_[index_];
+  return entry.kind == JsonKind::kInteger ? static_cast<double>(entry.integer) : entry.real;
+}
+
+std::string_view JsonNode::text() const {
+  const JsonDocument::Entry& entry = document_->entries_[index_];
+  return std::string_view(document_->texts_).substr(entry.offset, entry.length);
+}
+
+std::size_t JsonNode::size() const {
+  std::size_t out = 0;
+  for (JsonNode value = first(); value != end(); value = value.next()) {
+    ++out;
+  }
+  return out;
+}
+
+std::size_t JsonNode::after() const {
+  const JsonDocument::Entry& entry = document_->entries_[index_];
+  return entry.kind == JsonKind::kArray || entry.kind == JsonKind::kObject ? entry.end : index_ + 1;
+}
+
+Json JsonNode::copy() const {
+  switch (kind()) {
+  case JsonKind::kNull: return nullptr;
+  case JsonKind::kFlag: return flag();
+  case JsonKind::kInteger: return integer();
+  case JsonKind::kLargeInteger: return static_cast<std::uint64_t>(real());
+  case JsonKind::kReal: return real();
+  case JsonKind::kText: return std::string(text());
+  case JsonKind::kArray: {
+    Json out = Json::array();
+    for (JsonNode value = first(); value != end(); value = value.next()) {
+      out.push_back(value.copy());
+    }
+    return out;
+  }
+  case JsonKind::kObject: {
+    Json out = Json::object();
+    for (JsonNode key = first(); key != end(); key = key.next().next()) {
+      out[std::string(key.text())] = key.next().copy();
+    }
+    return out;
+  }
+  }
+  return nullptr;
+}
+
+JsonDocument::JsonDocument(const Json& json) {
+  add_json(json);
+}
+
+void JsonDocument::add_json(const Json& json) {
+  if (json.is_object()) {
+    open(JsonKind::kObject);
+    for (const auto& [key, value] : json.items()) {
+      add_text(key);
+      add_json(value);
+    }
+    close();
+  } else if (json.is_array()) {
+    open(JsonKind::kArray);
+    for (const Json& value : json) {
+      add_json(value);
+    }
+    close();
+  } else if (json.is_string()) {
+    add_text(json.get_ref<const std::string&>());
+  } else if (json.is_boolean()) {
+    add_flag(json.get<bool>());
+  } else if (json.is_number_float()) {
+    add_real(json.get<double>());
+  } else if (json.is_number_unsigned()) {
+    add_unsigned(json.get<std::uint64_t>());
+  } else if (json.is_number_integer()) {
+    add_integer(json.get<std::int64_t>());
+  } else {
+    add_null();
+  }
+}
+
+void JsonDocument::clear() {
+  entries_.clear();
+  texts_.clear();
+  open_.clear();
+}
+
+JsonDocument::Entry& JsonDocument::add(JsonKind kind) {
+  Entry& entry = entries_.emplace_back();
+  entry.kind = kind;
+  return entry;
+}
+
+void JsonDocument::add_unsigned(std::uint64_t value) {
+  if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    add(JsonKind::kLargeInteger).real = static_cast<double>(value);
+  } else {
+    add_integer(static_cast<std::int64_t>(value));
+  }
+}
+
+void JsonDocument::add_text(std::string_view value) {
+  Entry& entry = add(JsonKind::kText);
+  entry.offset = texts_.size();
+  entry.length = static_cast<std::uint32_t>(value.size());
+  texts_ += value;
+}
+
+void JsonDocument::open(JsonKind kind) {
+  open_.push_back(entries_.size());
+  add(kind);
+}
+
+void JsonDocument::close() {
+  entries_[open_.back()].end = entries_.size();
+  open_.pop_back();
+}
+
+namespace {
+
+/// What nlohmann's parser calls.
+class Builder {
+ public:
+  explicit Builder(JsonDocument& out) : out_(out) {}
+
+  bool null() { return out_.add_null(), true; }
+  bool boolean(bool value) { return out_.add_flag(value), true; }
+  bool number_integer(std::int64_t value) { return out_.add_integer(value), true; }
+  bool number_unsigned(std::uint64_t value) { return out_.add_unsigned(value), true; }
+  bool number_float(double value, const std::string& /*text*/) { return out_.add_real(value), true; }
+  bool string(const std::string& value) { return out_.add_text(value), true; }
+  bool key(const std::string& value) { return out_.add_text(value), true; }
+  bool binary(const Json::binary_t& /*value*/) { return false; }
+  bool start_object(std::size_t /*size*/) { return out_.open(JsonKind::kObject), true; }
+  bool start_array(std::size_t /*size*/) { return out_.open(JsonKind::kArray), true; }
+  bool end_object() { return out_.close(), true; }
+  bool end_array() { return out_.close(), true; }
+  bool parse_error(std::size_t byte, const std::string& /*token*/, const Json::parse_error& /*fault*/) {
+    fault_ = fmt::format(" (fault at byte {})", byte);
+    return false;
+  }
+  bool parse_error(std::size_t /*byte*/, const std::string& /*token*/, const Json::exception& fault) {
+    fault_ = fmt::format(": {}", fault.what());
+    return false;
+  }
+  [[nodiscard]] const std::string& fault() const { return fault_; }
+
+ private:
+  JsonDocument& out_;
+  std::string fault_;
+};
+
+#ifdef ATTNPROF_SIMDJSON
+void add(simdjson::dom::element value, JsonDocument& out) {
+  using simdjson::dom::element_type;
+  switch (value.type()) {
+  case element_type::ARRAY: {
+    const simdjson::dom::array array = value.get_array().value_unsafe();
+    out.open(JsonKind::kArray);
+    for (const simdjson::dom::element each : array) {
+      add(each, out);
+    }
+    out.close();
+    return;
+  }
+  case element_type::OBJECT: {
+    const simdjson::dom::object object = value.get_object().value_unsafe();
+    out.open(JsonKind::kObject);
+    for (const simdjson::dom::key_value_pair each : object) {
+      out.add_text(each.key);
+      add(each.value, out);
+    }
+    out.close();
+    return;
+  }
+  case element_type::INT64: out.add_integer(value.get_int64().value_unsafe()); return;
+  case element_type::UINT64: out.add_unsigned(value.get_uint64().value_unsafe()); return;
+  case element_type::DOUBLE: out.add_real(value.get_double().value_unsafe()); return;
+  case element_type::STRING: out.add_text(value.get_string().value_unsafe()); return;
+  case element_type::BOOL: out.add_flag(value.get_bool().value_unsafe()); return;
+  case element_type::NULL_VALUE: out.add_null(); return;
+  }
+}
+#endif
+
+} // namespace
+
+#ifdef ATTNPROF_SIMDJSON
+struct JsonParser::Fast {
+  simdjson::dom::parser parser;
+};
+JsonParser::JsonParser() : fast_(std::make_unique<Fast>()) {}
+#else
+struct JsonParser::Fast {};
+JsonParser::JsonParser() = default;
+#endif
+JsonParser::~JsonParser() = default;
+
+void JsonParser::read(std::string_view text, std::string_view what, JsonDocument& out) {
+#ifdef ATTNPROF_SIMDJSON
+  simdjson::dom::element root;
+  if (fast_->parser.parse(text.data(), text.size()).get(root) == simdjson::SUCCESS) {
+    out.clear();
+    add(root, out);
+    return;
+  }
+#endif
+  read_portably(text, what, out);
+}
+
+void JsonParser::read_portably(std::string_view text, std::string_view what, JsonDocument& out) {
+  out.clear();
+  Builder builder(out);
+  if (!Json::sax_parse(text, &builder)) {
+    throw operators::Error(operators::ErrorKind::kUsage, fmt::format("{} is no valid JSON{}", what, builder.fault()));
+  }
+}
+
+} // namespace attnprof::reports

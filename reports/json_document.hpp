@@ -1,0 +1,109 @@
+// A JSON text that is only read: one list of nodes in the order of the text, whose memory the next text uses again.
+// nlohmann's documents allocate for every key and value, which took most of the time of reading ten thousand records.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attnprof::reports {
+
+enum class JsonKind : std::uint8_t { kNull, kFlag, kInteger, kLargeInteger, kReal, kText, kArray, kObject };
+
+class JsonDocument;
+
+/// A value of a document, which it borrows.
+class JsonNode {
+ public:
+  JsonNode(const JsonDocument& document, std::size_t index) : document_(&document), index_(index) {}
+
+  [[nodiscard]] JsonKind kind() const;
+  [[nodiscard]] bool is_number() const;
+  [[nodiscard]] bool flag() const;
+  [[nodiscard]] std::int64_t integer() const; ///< of kInteger
+  [[nodiscard]] double real() const;          ///< of any number
+  [[nodiscard]] std::string_view text() const;
+
+  /// The first value of an array, the first key of an object, and what stands after this one; a key is a text whose
+  /// value stands after it. Equal to end() where there is none.
+  [[nodiscard]] JsonNode first() const { return {*document_, index_ + 1}; }
+  [[nodiscard]] JsonNode next() const { return {*document_, after()}; }
+  [[nodiscard]] JsonNode end() const { return {*document_, after()}; }
+  [[nodiscard]] std::size_t size() const; ///< values of an array
+
+  [[nodiscard]] std::size_t index() const { return index_; }
+  [[nodiscard]] const JsonDocument& document() const { return *document_; }
+  /// A copy that can be printed.
+  [[nodiscard]] nlohmann::ordered_json copy() const;
+  friend bool operator==(const JsonNode&, const JsonNode&) = default;
+
+ private:
+  [[nodiscard]] std::size_t after() const;
+
+  const JsonDocument* document_;
+  std::size_t index_;
+};
+
+class JsonDocument {
+ public:
+  JsonDocument() = default;
+  explicit JsonDocument(const nlohmann::ordered_json& json);
+
+  /// Of a document that holds a text.
+  [[nodiscard]] JsonNode root() const { return {*this, 0}; }
+
+  void clear();
+  void add_null() { add(JsonKind::kNull); }
+  void add_flag(bool value) { add(JsonKind::kFlag).integer = value ? 1 : 0; }
+  void add_integer(std::int64_t value) { add(JsonKind::kInteger).integer = value; }
+  void add_unsigned(std::uint64_t value);
+  void add_real(double value) { add(JsonKind::kReal).real = value; }
+  void add_text(std::string_view value);
+  /// Values and keys that follow are in it until it is closed.
+  void open(JsonKind kind);
+  void close();
+
+ private:
+  friend class JsonNode;
+  struct Entry {
+    JsonKind kind = JsonKind::kNull;
+    std::uint32_t length = 0; ///< bytes of a text
+    union {
+      std::int64_t integer = 0;
+      double real;
+      std::size_t offset; ///< of a text, in texts_
+      std::size_t end;    ///< of an array or object: the entry after its last
+    };
+  };
+  Entry& add(JsonKind kind);
+  void add_json(const nlohmann::ordered_json& json);
+
+  std::vector<Entry> entries_;
+  std::string texts_;
+  std::vector<std::size_t> open_;
+};
+
+/// Reads texts of strict JSON: with simdjson where the build has it, else, and for every text that simdjson refuses, by
+/// nlohmann, so that both accept the same texts and explain faults in the same words.
+class JsonParser {
+ public:
+  JsonParser();
+  ~JsonParser();
+  JsonParser(const JsonParser&) = delete;
+  JsonParser& operator=(const JsonParser&) = delete;
+
+  /// Replaces the document. Throws operators::Error(kUsage) with `what` and the position of the fault.
+  void read(std::string_view text, std::string_view what, JsonDocument& out);
+  /// The same without simdjson.
+  static void read_portably(std::string_view text, std::string_view what, JsonDocument& out);
+
+ private:
+  struct Fast;
+  std::unique_ptr<Fast> fast_; ///< null where the build has none
+};
+
+} // namespace attnprof::reports
