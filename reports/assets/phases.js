@@ -1,6 +1,10 @@
 "use strict";
 // From prefill to decode on one roofline, and how the key and value cache grows.
 
+const most_paths = 60; // each has a name in the picture
+const paths_note = (id, whole, drawn) => by_id(id).replaceChildren(...whole.length > drawn.length
+  ? [html("p", {class: "note"}, `The first ${drawn.length} of ${whole.length} are drawn; filter to see others. The table has all.`)] : []);
+
 const is_decode = one => value(one.index, "phase") === "decode";
 const cache_length = one => (value(one.index, "past_len") || 0) + (value(one.index, "seq_len") || 0);
 
@@ -49,16 +53,18 @@ const cache_columns = [{head: "cache of", text: true, cell: row => row.cache.nam
 section("s-phases", () => {
   by_id("s-phases").hidden = report.trajectories.length === 0;
   if (report.trajectories.length === 0) return;
-  const paths = shown_trajectories();
-  draw_chart("phases", phases_chart(paths), "No case is measured in both phases.");
+  const paths = shown_trajectories(), drawn = paths.slice(0, most_paths);
+  draw_chart("phases", phases_chart(drawn), "No case is measured in both phases.");
+  paths_note("phases-note", paths, drawn);
   draw_twin("phases-table", () => ({label: "Prefill to decode", columns: phase_columns(),
     rows: paths.flatMap(path => path.cases.map(index => ({path, one: cases[index]}))), choose: row => select(row.one.index)}));
 });
 section("s-cache", () => {
   by_id("s-cache").hidden = report.caches.length === 0;
   if (report.caches.length === 0) return;
-  const caches = shown_caches();
-  draw_chart("cache", cache_chart(caches), "No case has a cache.");
+  const caches = shown_caches(), drawn = caches.slice(0, most_paths);
+  draw_chart("cache", cache_chart(drawn), "No case has a cache.");
+  paths_note("cache-note", caches, drawn);
   draw_twin("cache-table", () => ({label: "Key and value cache", columns: cache_columns,
     rows: caches.flatMap(cache => cache.points.map(([index, length, bytes]) => ({cache, index, length, bytes})))}));
 });

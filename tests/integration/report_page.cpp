@@ -90,7 +90,7 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 /// The page with the checks inside: errors are caught from the first script on.
-std::string with_checks(std::string page, bool without_plotly) {
+std::string with_checks(std::string page, bool without_plotly, const char* checks) {
   const std::string prelude =
       "<script>const page_errors = []; addEventListener('error', event => page_errors.push(String("
       "event.message))); const said = console.error; console.error = (...all) => {"
@@ -101,7 +101,7 @@ std::string with_checks(std::string page, bool without_plotly) {
     page.insert(page.rfind("<script>"), "<script>delete window.Plotly;</script>\n");
   }
   page.insert(page.rfind("</body>"),
-              "<script>" + text_of(tests::test_files_dir() / "browser" / "checks.js") + "</script>\n");
+              "<script>" + text_of(tests::test_files_dir() / "browser" / checks) + "</script>\n");
   return page;
 }
 
@@ -134,10 +134,10 @@ Json two_trends(const std::string& id) {
 }
 
 Json outcome_of(const std::filesystem::path& program, const ResultSet& results, int width, bool without_plotly = false,
-                const Json& history = nullptr) {
+                const Json& history = nullptr, const char* checks = "checks.js") {
   const tests::TempDir folder;
   DiskFiles files;
-  files.write(folder / "report.html", with_checks(report_html(results, history), without_plotly));
+  files.write(folder / "report.html", with_checks(report_html(results, history), without_plotly, checks));
   const tests::PageOutcome page = tests::load_page(program, folder / "report.html", width, 2000);
   INFO(page.console);
   REQUIRE_FALSE(page.message.empty());
@@ -302,6 +302,34 @@ TEST_CASE("the report in a browser: no case, one case", "[browser]") {
   CHECK(out["charts"]["throughput"]["shapes"] == 1);
   CHECK(out["charts"]["phases"].is_null());
   CHECK(out["selected"].is_string());
+}
+
+TEST_CASE("the report in a browser: thousands of cases are looked at a few times each, and drawn in part",
+          "[browser]") {
+  const auto program = browser();
+  if (!program) {
+    return;
+  }
+  ResultSet results = many_cases();
+  const std::vector<profilers::Record> few = results.records;
+  for (std::int64_t copy = 1; results.records.size() < 4000; ++copy) {
+    for (profilers::Record record : few) {
+      record.config.set("dim", 192 + copy); // a path of its own
+      record.id += fmt::format(":dim={}", 192 + copy);
+      results.records.push_back(std::move(record));
+    }
+  }
+  const Json out = outcome_of(*program, results, 1280, false, nullptr, "large.js");
+  CHECK(out["cases"] == results.records.size());
+  for (const auto& [section, looks] : out["looks"].items()) {
+    INFO(section);
+    CHECK(looks.get<double>() < 100.0); // each column of a table, a few times
+  }
+  CHECK(out["elements"].get<int>() < 40'000);
+  for (const char* note : {"phases-note", "cache-note", "bytes-note", "kernels-note"}) {
+    INFO(note);
+    CHECK_THAT(out["notes"][note].get<std::string>(), Contains("filter to see others"));
+  }
 }
 
 TEST_CASE("the report in a browser: pictures of it, wide and narrow, light and dark", "[browser]") {
