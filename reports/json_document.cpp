@@ -13,43 +13,12 @@ namespace attnprof::reports {
 
 using Json = nlohmann::ordered_json;
 
-JsonKind JsonNode::kind() const {
-  return document_->entries_[index_].kind;
-}
-
-bool JsonNode::is_number() const {
-  return kind() == JsonKind::kInteger || kind() == JsonKind::kLargeInteger || kind() == JsonKind::kReal;
-}
-
-bool JsonNode::flag() const {
-  return document_->entries_[index_].integer != 0;
-}
-
-std::int64_t JsonNode::integer() const {
-  return document_->entries_[index_].integer;
-}
-
-double JsonNode::real() const {
-  const JsonDocument::Entry& entry = document_->entries_[index_];
-  return entry.kind == JsonKind::kInteger ? static_cast<double>(entry.integer) : entry.real;
-}
-
-std::string_view JsonNode::text() const {
-  const JsonDocument::Entry& entry = document_->entries_[index_];
-  return std::string_view(document_->texts_).substr(entry.offset, entry.length);
-}
-
 std::size_t JsonNode::size() const {
   std::size_t out = 0;
   for (JsonNode value = first(); value != end(); value = value.next()) {
     ++out;
   }
   return out;
-}
-
-std::size_t JsonNode::after() const {
-  const JsonDocument::Entry& entry = document_->entries_[index_];
-  return entry.kind == JsonKind::kArray || entry.kind == JsonKind::kObject ? entry.end : index_ + 1;
 }
 
 Json JsonNode::copy() const {

@@ -87,6 +87,32 @@ class JsonDocument {
   std::vector<std::size_t> open_;
 };
 
+// Here, so that readers of thousands of records pass keys without calls.
+inline JsonKind JsonNode::kind() const {
+  return document_->entries_[index_].kind;
+}
+inline bool JsonNode::is_number() const {
+  return kind() == JsonKind::kInteger || kind() == JsonKind::kLargeInteger || kind() == JsonKind::kReal;
+}
+inline bool JsonNode::flag() const {
+  return document_->entries_[index_].integer != 0;
+}
+inline std::int64_t JsonNode::integer() const {
+  return document_->entries_[index_].integer;
+}
+inline double JsonNode::real() const {
+  const JsonDocument::Entry& entry = document_->entries_[index_];
+  return entry.kind == JsonKind::kInteger ? static_cast<double>(entry.integer) : entry.real;
+}
+inline std::string_view JsonNode::text() const {
+  const JsonDocument::Entry& entry = document_->entries_[index_];
+  return {document_->texts_.data() + entry.offset, entry.length};
+}
+inline std::size_t JsonNode::after() const {
+  const JsonDocument::Entry& entry = document_->entries_[index_];
+  return entry.kind == JsonKind::kArray || entry.kind == JsonKind::kObject ? entry.end : index_ + 1;
+}
+
 /// Reads texts of strict JSON: with simdjson where the build has it, else, and for every text that simdjson refuses, by
 /// nlohmann, so that both accept the same texts and explain faults in the same words.
 class JsonParser {

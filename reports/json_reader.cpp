@@ -60,24 +60,42 @@ void JsonReader::reject(std::string_view key, std::string_view wanted) const {
   throw Error(ErrorKind::kUsage, fmt::format("{}: '{}' is {}, expected {}", what(), key, value, wanted));
 }
 
+namespace {
+
+std::size_t hash_of(std::string_view key) {
+  if (key.empty()) {
+    return 0;
+  }
+  const auto at = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(key[i])); };
+  return (key.size() * 31 + at(0) * 7 + at(key.size() / 2) * 3 + at(key.size() - 1)) % 256;
+}
+
+} // namespace
+
 std::optional<JsonNode> JsonReader::find(std::string_view key) const {
-  const auto search = [&](JsonNode from, JsonNode to) -> std::optional<JsonNode> {
-    for (JsonNode at = from; at != to; at = at.next().next()) {
-      if (at.text() == key) {
-        return at;
+  const JsonNode end = node_.end();
+  if (!(at_ != end && at_.text() == key)) {
+    if (!keys_) {
+      keys_.emplace();
+      for (JsonNode each = node_.first(); each != end; each = each.next().next()) {
+        keys_->set(hash_of(each.text()));
       }
     }
-    return std::nullopt;
-  };
-  std::optional<JsonNode> found = search(at_, node_.end());
-  if (!found) {
-    found = search(node_.first(), at_);
+    if (!keys_->test(hash_of(key))) {
+      return std::nullopt;
+    }
+    JsonNode each = node_.first();
+    while (each != end && each.text() != key) {
+      each = each.next().next();
+    }
+    if (each == end) {
+      return std::nullopt;
+    }
+    at_ = each;
   }
-  if (!found) {
-    return std::nullopt;
-  }
-  at_ = found->next().next();
-  return found->next().kind() == JsonKind::kNull ? std::optional<JsonNode>() : found->next();
+  const JsonNode value = at_.next();
+  at_ = value.next();
+  return value.kind() == JsonKind::kNull ? std::optional<JsonNode>() : value;
 }
 
 std::optional<std::int64_t> integer_of(JsonNode node) {

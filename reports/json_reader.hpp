@@ -4,6 +4,7 @@
 #include "reports/json_document.hpp"
 #include "reports/record_json.hpp"
 
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -48,6 +49,9 @@ class JsonReader {
   std::shared_ptr<const std::string> what_; ///< what that is called
   /// Where the search for the next key begins: keys are asked for in about the order in which they were written.
   mutable JsonNode at_;
+  /// A bit for each hash of a key that is there, once a key was not found in its place: most that are asked for then
+  /// are not there at all.
+  mutable std::optional<std::bitset<256>> keys_;
 };
 
 std::optional<std::int64_t> integer_of(JsonNode node);
