@@ -1,7 +1,7 @@
 // Results do not depend on the number of threads, but for what docs/kernels.md says.
 #include "operators/core/plan.hpp"
 #include "operators/exec/executor.hpp"
-#include "operators/exec/fill.hpp"
+#include "operators/exec/tolerance.hpp"
 #include "operators/exec/verify.hpp"
 #include "operators/workload.hpp"
 #include "tests/support/catch.hpp"
@@ -82,7 +82,7 @@ void check_threads(const Config& given, Products products) {
           if (exact) {
             CHECK(equal_bits(one.tensors[i], several.tensors[i]));
           } else {
-            CHECK(difference(several.tensors[i], one.tensors[i]) <= 0.5 * tolerance_of(dtype_from_name(dtype)));
+            CHECK(difference(several.tensors[i], one.tensors[i]) <= 0.5 * tolerance_of(launches));
           }
         }
       }
