@@ -1,6 +1,7 @@
 // Whether a case computes what it should, before anything is timed.
 #include "cli/case_runner.hpp"
 #include "operators/core/plan.hpp"
+#include "operators/exec/tolerance.hpp"
 #include "operators/exec/verify.hpp"
 #include "operators/workload.hpp"
 

@@ -1,7 +1,7 @@
 // Results do not depend on the number of threads, but for what docs/kernels.md says.
 #include "operators/core/plan.hpp"
 #include "operators/exec/executor.hpp"
-#include "operators/exec/fill.hpp"
+#include "operators/exec/tolerance.hpp"
 #include "operators/exec/verify.hpp"
 #include "operators/workload.hpp"
 #include "tests/support/catch.hpp"
