@@ -188,6 +188,7 @@ void CaseRunner::make_ready(PreparedCase& prepared) {
   operators::ExecOptions options;
   options.threads = static_cast<int>(record.config.integer_or("threads", environment.cores));
   options.seed = measuring_.seed;
+  options.math = operators::product_math_of(record.config);
   if (options.threads > environment.cores) {
     record.warnings.push_back(
         fmt::format("{} threads share the {} cores that this process may use", options.threads, environment.cores));
@@ -293,14 +294,15 @@ void CaseRunner::verify(PreparedCase& prepared, operators::Executor& executor, c
     record.verified_by = "twin " + operators::case_id(*twin);
   }
   record.max_relative_error = error;
-  const double tolerance = operators::tolerance_of(operators::dtype_from_name(record.config.text("dtype")));
+  const double tolerance =
+      operators::tolerance_of(operators::dtype_from_name(record.config.text("dtype")), options.math);
   if (!(error <= tolerance)) {
     record.status = Status::kIncorrect;
     record.reason =
         fmt::format("the output{} differs from the float64 reference by {:.2g} (relative), more than the {:.2g} that "
                     "{} allows; it was not measured",
                     record.verified_by == "reference" ? "" : " of its smaller " + record.verified_by, error, tolerance,
-                    record.config.text("dtype"));
+                    operators::product_dtype_of(record.config));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "operators/workload.hpp"
 
+#include "operators/core/product_math.hpp"
 #include "operators/layers/lower_layout.hpp"
 
 #include <algorithm>
@@ -13,7 +14,8 @@ using Names = std::set<std::string, std::less<>>;
 
 /// Taken by every workload: sizes of the input, and how and where it runs.
 const Names& common_names() {
-  static const Names kNames = {"layout", "batch", "seq_len", "grid", "dim", "dtype", "plan", "device", "threads"};
+  static const Names kNames = {"layout", "batch", "seq_len", "grid",   "dim",
+                               "dtype",  "math",  "plan",    "device", "threads"};
   return kNames;
 }
 
@@ -97,7 +99,7 @@ bool takes(const LayoutDescriptor& layout, const VariantDescriptor* variant, std
 bool takes_param(const Config& given, std::string_view name) {
   if (given.has("model")) {
     return takes(find_model(given.text("model")), name) || name == "model" || name == "batch" || name == "dtype" ||
-           name == "plan" || name == "device" || name == "threads";
+           name == "math" || name == "plan" || name == "device" || name == "threads";
   }
   if (common_names().contains(name)) {
     return true;
@@ -176,15 +178,12 @@ void fill_fallbacks(Config& config) {
   }
 }
 
-} // namespace
-
-Config resolve(const Config& given) {
-  check_taken(given);
+Config resolve_values(const Config& given) {
   Config config = given;
   if (config.has("model")) {
     const ModelDescriptor& model = find_model(config.text("model"));
     // Sizes are the network's own: the fallbacks of shared parameters are those of a single operator.
-    for (const char* name : {"batch", "dtype", "plan", "device"}) {
+    for (const char* name : {"batch", "dtype", "math", "plan", "device"}) {
       set_absent(config, name, find_param(name).fallback);
     }
     for (const ParamSpec& spec : model.own_params) {
@@ -215,6 +214,15 @@ Config resolve(const Config& given) {
     layout.resolve(config);
   }
   return config;
+}
+
+} // namespace
+
+Config resolve(const Config& given) {
+  check_taken(given);
+  Config out = resolve_values(given);
+  check_product_math(out);
+  return out;
 }
 
 namespace {
@@ -255,7 +263,8 @@ std::string case_id(const Config& resolved) {
     const Value& value = resolved.get(spec.name);
     const bool* flag = std::get_if<bool>(&value);
     const bool silent = std::holds_alternative<std::monostate>(value) || (flag != nullptr && !*flag) ||
-                        (spec.name == "device" && resolved.text("device") == "cpu");
+                        (spec.name == "device" && resolved.text("device") == "cpu") ||
+                        (spec.name == "math" && product_math_of(resolved) == ProductMath::kF32);
     if (!silent) {
       id += fmt::format("{}{}={}", id.empty() ? "" : ":", spec.name, escape(to_string(value)));
     }

@@ -29,9 +29,9 @@ double relative_l2(std::span<const float> out, std::span<const double> ref) {
   return norm > 0.0 ? std::sqrt(difference / norm) : std::sqrt(difference);
 }
 
-double tolerance_of(DType dtype) {
+double tolerance_of(DType dtype, ProductMath math) {
   switch (dtype) {
-  case DType::kF32: return 5e-5;
+  case DType::kF32: return math == ProductMath::kTf32 ? 5e-3 : 5e-5;
   case DType::kF16: return 5e-3;
   case DType::kBf16: return 3e-2;
   }
@@ -178,9 +178,11 @@ Verification verify_case(const Config& config, const std::vector<const Executor*
             fmt::format("{}{} {} unsupported: {}", out.detail.empty() ? "" : ", ", executor->name(), plan, *reason);
         continue;
       }
-      const ExecOptions options;
+      ExecOptions options;
+      options.math = product_math_of(config);
       const std::unique_ptr<Program> program = executor->prepare(launches, options);
-      note(out, executor->name(), plan, error_against_reference(*program, launches, options.seed), tolerance_of(dtype));
+      note(out, executor->name(), plan, error_against_reference(*program, launches, options.seed),
+           tolerance_of(dtype, options.math));
     }
   }
   return out;

@@ -11,8 +11,9 @@ namespace attnprof::operators {
 double relative_l2(std::span<const float> out, std::span<const double> ref);
 
 /// Relative error allowed against the float64 reference. f32: rounding of a few thousand additions; bf16 keeps 8
-/// significant bits, so each stored intermediate adds about 2^-9, and a block has tens of them in sequence.
-double tolerance_of(DType dtype);
+/// significant bits, so each stored intermediate adds about 2^-9, and a block has tens of them in sequence. f16 and the
+/// factors of tf32 keep 11: 2^-12 each, and products of a whole block in sequence.
+double tolerance_of(DType dtype, ProductMath math = ProductMath::kF32);
 
 /// Largest relative_l2 over the outputs and caches of one run of `program`, prepared with `seed`, against the
 /// reference.
