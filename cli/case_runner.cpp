@@ -209,6 +209,7 @@ void CaseRunner::make_ready(PreparedCase& prepared) {
   operators::ExecOptions options;
   options.threads = static_cast<int>(record.config.integer_or("threads", environment.cores));
   options.seed = measuring_.seed;
+  options.math = operators::product_math_of(record.config);
   if (options.threads > environment.cores) {
     record.warnings.push_back(
         fmt::format("{} threads share the {} cores that this process may use", options.threads, environment.cores));

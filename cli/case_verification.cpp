@@ -35,7 +35,7 @@ void CaseRunner::verify(PreparedCase& prepared, operators::Executor& executor, c
   double tolerance = 0;
   if (operators::is_within(record.config, measuring_.check_limits)) {
     error = operators::error_against(*prepared.program, reference_of(record.config, prepared.launches));
-    tolerance = operators::tolerance_of(prepared.launches);
+    tolerance = operators::tolerance_of(prepared.launches, options.math);
     record.verified_by = "reference";
   } else {
     const std::optional<operators::Config> twin = operators::reduced_twin(record.config, measuring_.check_limits);
@@ -47,7 +47,7 @@ void CaseRunner::verify(PreparedCase& prepared, operators::Executor& executor, c
       return;
     }
     error = operators::error_against(*executor.prepare(launches, options), reference_of(*twin, launches));
-    tolerance = operators::tolerance_of(launches);
+    tolerance = operators::tolerance_of(launches, options.math);
     record.verified_by = "twin " + operators::case_id(*twin);
   }
   record.max_relative_error = error;
@@ -57,7 +57,7 @@ void CaseRunner::verify(PreparedCase& prepared, operators::Executor& executor, c
         fmt::format("the output{} differs from the float64 reference by {:.2g} (relative), more than the {:.2g} that "
                     "{} allows; it was not measured",
                     record.verified_by == "reference" ? "" : " of its smaller " + record.verified_by, error, tolerance,
-                    record.config.text("dtype"));
+                    operators::product_dtype_of(record.config));
   }
 }
 

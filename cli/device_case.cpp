@@ -122,7 +122,8 @@ std::string plan_text(const profilers::MetricPlan& plan) {
 void count(PreparedCase& prepared) {
   Record& record = prepared.record;
   const profilers::MetricPlan plan =
-      profilers::plan_metrics(prepared.device->metric_names(), operators::dtype_from_name(record.config.text("dtype")));
+      profilers::plan_metrics(prepared.device->metric_names(), operators::dtype_from_name(record.config.text("dtype")),
+                              operators::product_math_of(record.config));
   const gpu::CounterReport report = prepared.device->count(plan.metrics(), record.launches.size(),
                                                            [&](std::size_t i) { prepared.program->run_launch(i); });
   if (!report.refusal.empty()) {

@@ -25,6 +25,7 @@ void replay(const PlannedCase& planned, std::int64_t runs, std::uint64_t seed, i
   operators::ExecOptions options;
   options.threads = threads;
   options.seed = seed;
+  options.math = operators::product_math_of(planned.config);
   const std::unique_ptr<operators::Program> program = executor.prepare(launches, options);
   for (std::size_t i = 0; i < launches.ops.size(); ++i) {
     program->run_launch(i);

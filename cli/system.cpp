@@ -3,6 +3,7 @@
 #include "operators/core/error.hpp"
 #include "operators/exec/gpu_executor.hpp"
 #include "operators/exec/gpu_plugin.hpp"
+#include "profilers/gpu/recording_device.hpp"
 #include "profilers/machine_file.hpp"
 #include "profilers/machine_load.hpp"
 #include "profilers/machine_measure.hpp"
@@ -36,6 +37,9 @@ class Executors {
     }
     if (gpu_ == nullptr) {
       gpu_ = operators::gpu::open_device(operators::gpu::system_plugin_host());
+      if (const auto recording = profilers::environment_variable("ATTNPROF_GPU_RECORD")) {
+        gpu_ = profilers::record_device(std::move(gpu_), *recording);
+      }
     }
     return operators::make_gpu_executor(gpu_);
   }

@@ -21,6 +21,8 @@ if(ATTNPROF_DEVELOPMENT AND NOT ATTNPROF_HAS_GPU)
 endif()
 set(ATTNPROF_CUDA_ARCHITECTURES "${architectures}" CACHE STRING
     "Compute capabilities of the plugin's kernels; the last one is also kept as PTX for newer devices")
+set(ATTNPROF_CUDA_FLAGS "" CACHE STRING
+    "Further flags of nvcc, such as --resource-usage: registers, spills and shared memory of each kernel")
 if(NOT ATTNPROF_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "ATTNPROF_CUDA is '${ATTNPROF_CUDA}': choose AUTO, ON or OFF")
 endif()
@@ -80,7 +82,7 @@ function(attnprof_compile_cuda out)
     add_custom_command(
       OUTPUT "${object}"
       COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} "${CUDAToolkit_NVCC_EXECUTABLE}" -ccbin "${CMAKE_CXX_COMPILER}" -std=c++20
-              -O3 --expt-relaxed-constexpr -Xcompiler=-fPIC,-fvisibility=hidden ${architectures} -I "${CMAKE_SOURCE_DIR}"
+              -O3 ${ATTNPROF_CUDA_FLAGS} --expt-relaxed-constexpr -Xcompiler=-fPIC,-fvisibility=hidden ${architectures} -I "${CMAKE_SOURCE_DIR}"
               -MD -MT "${object}" -MF "${object}.d" -c "${file}" -o "${object}"
       DEPENDS "${file}" DEPFILE "${object}.d" COMMENT "Compiling ${name}.cu for ${ATTNPROF_CUDA_ARCHITECTURES}" VERBATIM)
     list(APPEND objects "${object}")

@@ -1,5 +1,6 @@
 #include "operators/workload.hpp"
 
+#include "operators/core/product_math.hpp"
 #include "operators/layers/lower_layout.hpp"
 
 #include <algorithm>
@@ -16,7 +17,8 @@ using Names = std::set<std::string, std::less<>>;
 
 /// Taken by every workload: sizes of the input, and how and where it runs.
 const Names& common_names() {
-  static const Names kNames = {"layout", "batch", "seq_len", "grid", "dim", "dtype", "plan", "device", "threads"};
+  static const Names kNames = {"layout", "batch", "seq_len", "grid",   "dim",
+                               "dtype",  "math",  "plan",    "device", "threads"};
   return kNames;
 }
 
@@ -100,8 +102,8 @@ bool layout_takes(const LayoutDescriptor& layout, const VariantDescriptor* varia
 namespace {
 
 bool model_takes(const ModelDescriptor& model, std::string_view name) {
-  return takes(model, name) || name == "model" || name == "batch" || name == "dtype" || name == "plan" ||
-         name == "device" || name == "threads";
+  return takes(model, name) || name == "model" || name == "batch" || name == "dtype" || name == "math" ||
+         name == "plan" || name == "device" || name == "threads";
 }
 
 } // namespace
@@ -164,7 +166,7 @@ Resolver::Resolver(const Config& given) {
   if (given.has("model")) {
     model_ = &find_model(given.text("model"));
     // Sizes are the network's own: the fallbacks of shared parameters are those of a single operator.
-    for (const char* name : {"batch", "dtype", "plan", "device"}) {
+    for (const char* name : {"batch", "dtype", "math", "plan", "device"}) {
       fallbacks_.set(name, find_param(name).fallback);
     }
     for (const ParamSpec& spec : model_->own_params) {
@@ -204,6 +206,7 @@ Config Resolver::resolve(Config config) const {
   if (model_ != nullptr) {
     config.fill_absent(fallbacks_);
     model_->resolve(config);
+    check_product_math(config);
     return config;
   }
   config.set("layout", layout_->name);
@@ -226,6 +229,7 @@ Config Resolver::resolve(Config config) const {
   if (layout_->resolve != nullptr) {
     layout_->resolve(config);
   }
+  check_product_math(config);
   return config;
 }
 
@@ -302,7 +306,8 @@ std::string case_id(const Config& resolved) {
     const auto& [name, value] = entry;
     const bool* flag = std::get_if<bool>(&value);
     const bool silent = std::holds_alternative<std::monostate>(value) || (flag != nullptr && !*flag) ||
-                        (name == "device" && value == Value(std::string("cpu")));
+                        (name == "device" && value == Value(std::string("cpu"))) ||
+                        (name == "math" && value == Value(std::string(name_of(ProductMath::kF32))));
     const std::size_t place = place_of(name);
     if (!silent && place < all_params().size()) {
       parts.emplace_back(place, &entry);

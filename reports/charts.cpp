@@ -1,5 +1,6 @@
 #include "reports/charts.hpp"
 
+#include "operators/core/product_math.hpp"
 #include "reports/columns.hpp"
 #include "reports/derive.hpp"
 #include "reports/ranking.hpp"
@@ -52,7 +53,7 @@ std::vector<RoofSet> roof_sets(const ResultSet& results) {
       continue;
     }
     const std::string device = operators::to_string(record.config.get("device"));
-    const std::string dtype = operators::to_string(record.config.get("dtype"));
+    const std::string dtype = operators::product_dtype_of(record.config);
     const int threads = roof_threads(*results.machine, record);
     auto at = std::find_if(out.begin(), out.end(), [&](const RoofSet& set) {
       return set.device == device && set.dtype == dtype && set.threads == threads;

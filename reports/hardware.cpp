@@ -108,7 +108,7 @@ Hardware hardware_from_json(std::string_view text, std::string_view what) {
       reader.text("origin").empty() ? std::string(kSpecOrigin) : one_of(reader, "origin", {kSpecOrigin, kDeviceOrigin});
   for (const JsonReader& each : reader.objects("compute")) {
     const std::string unit = one_of(each, "unit", {"fma", "tensor", "exp"});
-    const std::string dtype = one_of(each, "dtype", {"f32", "f16", "bf16"});
+    const std::string dtype = one_of(each, "dtype", {"f32", "tf32", "f16", "bf16"});
     add_compute(out.machine, unit, dtype, positive(each, "flops_per_s"), origin);
   }
   read_levels(reader, out.machine, origin);
@@ -118,13 +118,34 @@ Hardware hardware_from_json(std::string_view text, std::string_view what) {
   return out;
 }
 
-std::string device_json(const operators::gpu::DeviceFacts& device,
-                        const std::vector<operators::gpu::DeviceCeiling>& ceilings) {
+std::vector<CeilingRow> ceiling_rows(const operators::gpu::DeviceFacts& device,
+                                     const operators::gpu::DeviceCeilings& ceilings) {
+  std::vector<CeilingRow> out;
+  const auto row_of = [&](std::string_view what) -> CeilingRow& {
+    const auto at = std::find_if(out.begin(), out.end(), [&](const CeilingRow& row) { return row.what == what; });
+    return at != out.end() ? *at : out.emplace_back(CeilingRow{std::string(what), {}, {}, {}});
+  };
+  for (const operators::gpu::DeviceCeiling& one : ceilings.measured) {
+    row_of(one.what).measured = one;
+  }
+  for (const operators::gpu::DeviceCeiling& one : ceilings.sustained) {
+    row_of(one.what).sustained = one;
+  }
+  if (const SpecSheet* sheet = spec_sheet_of(device.name)) {
+    for (const SheetFigure& figure : sheet->figures) {
+      row_of(figure.what).sheet = StatedFigure{std::string(figure.what), figure.per_s, std::string(figure.source)};
+    }
+  }
+  return out;
+}
+
+std::string device_json(const operators::gpu::DeviceFacts& device, const operators::gpu::DeviceCeilings& ceilings) {
   Json out = {{"name", device.name}, {"summary", device.name}, {"origin", kDeviceOrigin}};
   Json compute = Json::array();
   Json bandwidth = Json::array();
+  Json beside = Json::array();
   std::vector<std::string> sources;
-  for (const operators::gpu::DeviceCeiling& one : ceilings) {
+  for (const operators::gpu::DeviceCeiling& one : ceilings.measured) {
     const std::size_t blank = one.what.find(' ');
     if (blank != std::string::npos) {
       compute.push_back(
@@ -137,9 +158,22 @@ std::string device_json(const operators::gpu::DeviceFacts& device,
     }
     sources.push_back(fmt::format("{}: {}", one.what, one.source));
   }
+  const auto add_beside = [&](const std::string& what, std::string_view origin, const auto& stated) {
+    if (stated) {
+      beside.push_back({{"what", what}, {"origin", origin}, {"per_s", stated->per_s}, {"source", stated->source}});
+    }
+  };
+  for (const CeilingRow& row : ceiling_rows(device, ceilings)) {
+    add_beside(row.what, "cupti", row.sustained);
+    add_beside(row.what, kSpecOrigin, row.sheet);
+  }
   out["source"] = fmt::format("measured on this device; {}", fmt::join(sources, "; "));
   out["compute"] = std::move(compute);
   out["bandwidth"] = std::move(bandwidth);
+  out["beside"] = std::move(beside);
+  if (!ceilings.sustained_refusal.empty()) {
+    out["cupti_unavailable"] = ceilings.sustained_refusal;
+  }
   return json_text(out, 1) + "\n";
 }
 

@@ -30,13 +30,24 @@ struct Hardware {
 const std::vector<Hardware>& known_hardware();
 
 /// Reads {"name", "source", "compute": [{"unit", "dtype", "flops_per_s"}], "bandwidth": [{"level", "bytes_per_s",
-/// "capacity_bytes"}]}. Units: fma, tensor, exp; dtypes: f32, f16, bf16. Levels stand nearest first, and all but the
-/// last, DRAM, need their capacity. Throws operators::Error(kUsage) that names `what` and the key.
+/// "capacity_bytes"}]}. Units: fma, tensor, exp; dtypes: f32, tf32, f16, bf16. Levels stand nearest first, and all but
+/// the last, DRAM, need their capacity. Throws operators::Error(kUsage) that names `what` and the key.
 Hardware hardware_from_json(std::string_view text, std::string_view what);
 
-/// What was measured on a GPU in that format, for `--hw`; "origin" is "device" in place of "spec".
-std::string device_json(const operators::gpu::DeviceFacts& device,
-                        const std::vector<operators::gpu::DeviceCeiling>& ceilings);
+/// What was measured on a GPU in that format, for `--hw`; "origin" is "device" in place of "spec". "beside" holds what
+/// CUPTI and the data sheet state for the same ceilings, each with its origin and source; nothing is held against them.
+std::string device_json(const operators::gpu::DeviceFacts& device, const operators::gpu::DeviceCeilings& ceilings);
+
+/// A ceiling of a GPU by all who know it.
+struct CeilingRow {
+  std::string what;
+  std::optional<operators::gpu::DeviceCeiling> measured;
+  std::optional<operators::gpu::DeviceCeiling> sustained; ///< CUPTI's
+  std::optional<StatedFigure> sheet;                      ///< of the data sheet for this device
+};
+/// In the order of the measured ones, then those that are only stated.
+std::vector<CeilingRow> ceiling_rows(const operators::gpu::DeviceFacts& device,
+                                     const operators::gpu::DeviceCeilings& ceilings);
 
 /// The built-in machine of this name, or of its first part where only one begins so (h100), else the file of this path.
 /// Throws operators::Error(kUsage) that lists the names.

@@ -19,8 +19,8 @@ using profilers::Record;
 
 /// Values that name themselves: "gqa", "fused"; others need their parameter.
 bool names_itself(const ParamSpec& param) {
-  static constexpr std::array<std::string_view, 9> kSelf = {"model", "layout", "variant", "phase", "grid",
-                                                            "dtype", "plan",   "device",  "phi"};
+  static constexpr std::array<std::string_view, 10> kSelf = {"model", "layout", "variant", "phase",  "grid",
+                                                             "dtype", "math",   "plan",    "device", "phi"};
   return std::find(kSelf.begin(), kSelf.end(), param.name) != kSelf.end();
 }
 
@@ -154,9 +154,9 @@ std::string short_name(const Record& record) {
   for (const ParamSpec& param : operators::all_params()) {
     const bool is_size = std::find(kSizes.begin(), kSizes.end(), param.name) != kSizes.end();
     const bool is_grid_too = param.name == "seq_len" && record.config.has("grid");
-    const bool is_unusual =
-        param.name == "causal" || param.name == "folded" ||
-        (param.name == "dtype" && record.config.has("dtype") && record.config.get("dtype") != param.fallback);
+    const bool is_unusual = param.name == "causal" || param.name == "folded" ||
+                            ((param.name == "dtype" || param.name == "math") && record.config.has(param.name) &&
+                             record.config.get(param.name) != param.fallback);
     if ((is_size && !is_grid_too) || is_unusual) {
       const std::string text = part(param, record.config);
       const bool is_plain = text == "prefill" || text == "batch=1" || text == "depth=1";

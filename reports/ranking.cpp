@@ -17,9 +17,9 @@ using profilers::Record;
 
 /// What two cases must share to be ranked against each other.
 std::vector<std::string> ranking_key(const Record& record) {
-  static constexpr std::array<std::string_view, 14> kShared = {"device", "dtype",   "layout",   "plan",   "phase",
-                                                               "batch",  "seq_len", "past_len", "kv_len", "grid",
-                                                               "dim",    "heads",   "depth",    "causal"};
+  static constexpr std::array<std::string_view, 15> kShared = {"device", "dtype", "math",    "layout",   "plan",
+                                                               "phase",  "batch", "seq_len", "past_len", "kv_len",
+                                                               "grid",   "dim",   "heads",   "depth",    "causal"};
   const Items items = items_of(record);
   std::vector<std::string> out = {fmt::format("{}", record.threads), items.item, items.count ? exact(*items.count) : "",
                                   std::string(name_of(record.measured->cache_policy))};

@@ -1,6 +1,7 @@
 #include "reports/result_set.hpp"
 
 #include "operators/core/error.hpp"
+#include "operators/core/product_math.hpp"
 #include "profilers/machine_json.hpp"
 #include "reports/derive.hpp"
 #include "reports/record_file.hpp"
@@ -45,7 +46,7 @@ void derive_all(ResultSet& results) {
       continue;
     }
     const std::vector<std::string> key = {operators::to_string(record.config.get("device")),
-                                          operators::to_string(record.config.get("dtype")),
+                                          operators::product_dtype_of(record.config),
                                           fmt::format("{}", roof_threads(*results.machine, record))};
     auto at = known.find(key);
     if (at == known.end()) {

@@ -1,5 +1,6 @@
 #include "reports/roofs.hpp"
 
+#include "operators/core/product_math.hpp"
 #include "reports/format.hpp"
 
 #include <algorithm>
@@ -17,8 +18,7 @@ using profilers::Machine;
 using profilers::Record;
 
 std::string dtype_of(const Record& record) {
-  const auto* dtype = std::get_if<std::string>(&record.config.get("dtype"));
-  return dtype == nullptr ? "f32" : *dtype;
+  return operators::product_dtype_of(record.config);
 }
 
 /// Threads that ran; else those asked for; else all. Never more than the machine runs at once: more threads share them.
@@ -202,6 +202,7 @@ Roofs roofs_at(const Machine& machine, const std::string& dtype, int threads) {
     roofs.matrix = dtype == "bf16"
                        ? fastest(machine, {{"f32", "fma"}, {"bf16", "bf16_dot"}, {"bf16", "tensor"}}, threads)
                    : dtype == "f16" ? fastest(machine, {{"f32", "fma"}, {"f16", "tensor"}}, threads)
+                   : dtype == "tf32" ? fastest(machine, {{"f32", "fma"}, {"tf32", "tensor"}}, threads)
                                     : fastest(machine, {{"f32", "fma"}}, threads);
   }
   roofs.vector = fastest(machine, {{"f32", "fma"}, {"f32", "fma_add"}}, threads);

@@ -67,7 +67,8 @@ inline constexpr std::string_view kSpecOrigin = "spec";
 inline constexpr std::string_view kDeviceOrigin = "device";
 
 /// Ceilings for so many threads, which the machine must be able to run at once. Matrix products of bf16 are held
-/// against the faster of the f32 multiply-add unit and the bf16 dot product, since either may run them; vector FLOPs
+/// against the faster of the f32 multiply-add unit and the bf16 dot product, since either may run them, and likewise
+/// those of f16 and tf32 (an f32 case with --math tf32) against tensor cores; vector FLOPs
 /// against the faster of multiply-adds and additions beside multiply-adds. A given peak takes the place of the measured
 /// one, which stays in the machine.
 Roofs roofs_at(const profilers::Machine& machine, const std::string& dtype, int threads);

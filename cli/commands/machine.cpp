@@ -148,6 +148,32 @@ void print_machine(const Machine& machine, std::ostream& out) {
   }
 }
 
+/// Measured, sustained by CUPTI and stated by the data sheet beside each other, and below where each comes from.
+std::string ceilings_text(const operators::gpu::DeviceFacts& device, const operators::gpu::DeviceCeilings& ceilings) {
+  const std::string absent(reports::kAbsentText);
+  std::vector<std::vector<std::string>> rows;
+  std::string sources;
+  for (const reports::CeilingRow& row : reports::ceiling_rows(device, ceilings)) {
+    const std::string unit = row.what.find(' ') == std::string::npos ? "B/s" : "FLOP/s";
+    const auto cell = [&](const auto& one, std::string_view who) {
+      if (one) {
+        sources += fmt::format("{}, {}: {}\n", row.what, who, one->source);
+      }
+      return one ? reports::si(one->per_s, unit) : absent;
+    };
+    const std::string measured = cell(row.measured, "measured");
+    const std::string sustained = cell(row.sustained, "CUPTI");
+    rows.push_back({row.what, measured, sustained, cell(row.sheet, "data sheet")});
+  }
+  if (!ceilings.sustained_refusal.empty()) {
+    sources += fmt::format("no peaks of CUPTI: {}\n", ceilings.sustained_refusal);
+  }
+  return fmt::format(
+      "{}\n{}\n{}", device.name,
+      reports::text_table({{"ceiling", Align::kLeft}, {"measured"}, {"CUPTI sustained"}, {"data sheet, dense"}}, rows),
+      sources);
+}
+
 /// The ceilings of a GPU, which are a file for --hw and not part of this machine's.
 int measure_device(const std::string& device, const std::optional<std::string>& file, bool as_json, Context& context) {
   const auto executor = context.seams.make_executor(device);
@@ -157,7 +183,7 @@ int measure_device(const std::string& device, const std::optional<std::string>& 
                                                device));
   }
   operators::gpu::Device& gpu = *executor->device();
-  const std::vector<operators::gpu::DeviceCeiling> ceilings = gpu.measure_ceilings();
+  const operators::gpu::DeviceCeilings ceilings = gpu.measure_ceilings();
   const std::string text = reports::device_json(gpu.facts(), ceilings);
   if (file) {
     context.seams.files->write(*file, text);
@@ -166,15 +192,9 @@ int measure_device(const std::string& device, const std::optional<std::string>& 
     context.out << text;
     return kExitOk;
   }
-  std::vector<std::vector<std::string>> rows;
-  for (const operators::gpu::DeviceCeiling& one : ceilings) {
-    const bool memory = one.what.find(' ') == std::string::npos;
-    rows.push_back({one.what, reports::si(one.per_s, memory ? "B/s" : "FLOP/s"), one.source});
-  }
-  context.out << gpu.facts().name << '\n'
-              << reports::text_table({{"ceiling", Align::kLeft}, {"measured"}, {"by", Align::kLeft}}, rows)
+  context.out << ceilings_text(gpu.facts(), ceilings)
               << (file ? fmt::format("written to {}; hold cases against them with --hw {}\n", *file, *file)
-                       : std::string("-o FILE keeps them for --hw FILE\n"));
+                       : std::string("-o FILE keeps the measured ones for --hw FILE\n"));
   return kExitOk;
 }
 

@@ -77,6 +77,7 @@ const std::vector<ParamSpec>& shared_params() {
       other("rope", ParamKind::kFlag, "rotary position embedding", false),
       choice("scaling", "of the squared-relu scores", {"ns", "n2"}),
       choice("dtype", "element type in memory", {"f32", "bf16", "f16"}, string("f32")),
+      choice("math", "what f32 products multiply in", {"f32", "tf32"}, string("f32")),
       choice("plan", "one launch per op, or fused", {"eager", "fused"}, string("eager")),
       choice("device", "where it runs", {"cpu", "cuda"}, string("cpu")),
       integer("threads", "worker threads (all cores the process may use)", {}, 1, kMaxThreads),

@@ -166,6 +166,10 @@ class CpuExecutor final : public Executor {
 
   [[nodiscard]] std::unique_ptr<Program> prepare(const Graph& launches, const ExecOptions& options) const override {
     require_threads(options);
+    if (options.math == ProductMath::kTf32) {
+      throw Error(ErrorKind::kUnsupported, "--math tf32 multiplies on the tensor cores of a GPU: use --device cuda, or "
+                                           "--math f32");
+    }
     if (const std::optional<std::string> reason = unsupported(launches)) {
       throw Error(ErrorKind::kUnsupported, *reason);
     }

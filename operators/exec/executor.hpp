@@ -1,5 +1,6 @@
 #pragma once
 #include "operators/core/graph.hpp"
+#include "operators/core/product_math.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -23,6 +24,7 @@ struct ExecOptions {
   std::string isa;        ///< "baseline", "avx2", "avx512"; empty: the widest that this processor has
   std::uint64_t seed = 1; ///< of the random inputs and weights
   Products products = Products::kByRule;
+  ProductMath math = ProductMath::kF32; ///< tf32: GPUs only, prepare() throws Error(kUnsupported) elsewhere
 };
 
 /// A launch list made ready: buffers allocated, touched and filled, weights packed, kernels chosen. run() allocates

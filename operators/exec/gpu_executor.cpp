@@ -31,18 +31,18 @@ std::vector<std::int64_t> used_bytes(const Graph& launches) {
 struct ProgramMemory {
   std::vector<std::int64_t> tensor_bytes;
   WorkspacePlan workspace;
-  std::int64_t product_workspace_bytes = 0;
+  std::vector<std::int64_t> library_bytes; ///< of each launch, all in the one scratch
 };
 
-ProgramMemory plan_memory(const Graph& launches, const gpu::Device& device) {
+ProgramMemory plan_memory(const Graph& launches, gpu::Device& device) {
   ProgramMemory out;
   out.tensor_bytes = used_bytes(launches);
   std::int64_t scratch = 0;
   for (const Op& op : launches.ops) {
-    scratch = std::max(scratch, gpu::scratch_bytes(launches, op, device.facts()));
-    if (std::holds_alternative<MatMul>(op.primitive) || std::holds_alternative<Conv2d>(op.primitive)) {
-      out.product_workspace_bytes = device.product_workspace_bytes();
-    }
+    const bool runs = !gpu::refusal(launches, op, device.facts());
+    out.library_bytes.push_back(
+        runs ? device.workspace_bytes(gpu::plan_launch(launches, op, device.facts(), gpu::Memory{})) : 0);
+    scratch = std::max({scratch, gpu::scratch_bytes(launches, op, device.facts()), out.library_bytes.back()});
   }
   // Whole lines of 256 bytes, which libraries expect and wide accesses need.
   constexpr std::int64_t kLine = 256;
@@ -50,7 +50,7 @@ ProgramMemory plan_memory(const Graph& launches, const gpu::Device& device) {
   for (const std::int64_t bytes : out.tensor_bytes) {
     rounded.push_back(round_up(bytes, kLine));
   }
-  out.workspace = plan_workspace(launches, rounded, std::max(scratch, out.product_workspace_bytes), {kLine, false});
+  out.workspace = plan_workspace(launches, rounded, scratch, {kLine, false});
   return out;
 }
 
@@ -85,25 +85,30 @@ class DeviceArena {
 
 class GpuProgram final : public Program {
  public:
-  GpuProgram(Graph graph, ProgramMemory memory, std::shared_ptr<gpu::Device> device, std::uint64_t seed)
+  GpuProgram(Graph graph, ProgramMemory memory, std::shared_ptr<gpu::Device> device, const ExecOptions& options)
       : graph_(std::move(graph)), memory_(std::move(memory)), device_(std::move(device)),
         arena_(*device_, memory_.workspace.bytes) {
     std::vector<std::byte*> addresses;
     for (const std::int64_t offset : memory_.workspace.offsets) {
       addresses.push_back(arena_.at(offset));
     }
-    const gpu::Memory where{addresses, arena_.at(memory_.workspace.scratch_offset), memory_.product_workspace_bytes};
-    for (const Op& op : graph_.ops) {
-      const gpu::LaunchArgs args = gpu::plan_launch(graph_, op, device_->facts(), where);
+    for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
+      const Op& op = graph_.ops[i];
+      const gpu::Memory where{addresses, arena_.at(memory_.workspace.scratch_offset), memory_.library_bytes[i]};
+      gpu::LaunchArgs args = gpu::plan_launch(graph_, op, device_->facts(), where);
+      if (auto* product = std::get_if<gpu::ProductArgs>(&args)) {
+        product->tf32 = options.math == ProductMath::kTf32;
+      }
       kernels_.push_back(device_->prepare(args));
       const std::string library = kernels_.back()->impl();
-      impls_.push_back(library.empty() ? gpu::own_name(args) : library);
+      const std::string note = kernels_.back()->note();
+      impls_.push_back((library.empty() ? gpu::own_name(args) : library) + (note.empty() ? "" : " (" + note + ")"));
     }
     for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
       const Tensor& tensor = graph_.tensors[i];
       if (memory_.tensor_bytes[i] > 0 && tensor.role != TensorRole::kIntermediate &&
           tensor.role != TensorRole::kOutput) {
-        write(static_cast<TensorId>(i), fill_values(tensor, seed));
+        write(static_cast<TensorId>(i), fill_values(tensor, options.seed));
       }
     }
   }
@@ -179,10 +184,17 @@ class GpuExecutor final : public Executor {
     return plan_memory(launches, *device_).workspace.bytes;
   }
   [[nodiscard]] std::unique_ptr<Program> prepare(const Graph& launches, const ExecOptions& options) const override {
+    constexpr int kFirstTf32 = 8;
+    if (options.math == ProductMath::kTf32 && device_->facts().compute_major < kFirstTf32) {
+      throw Error(ErrorKind::kUnsupported,
+                  fmt::format("{} has compute capability {}.{}, and tf32 products need {}.0: use --math f32",
+                              device_->facts().name, device_->facts().compute_major, device_->facts().compute_minor,
+                              kFirstTf32));
+    }
     if (const std::optional<std::string> reason = unsupported(launches)) {
       throw Error(ErrorKind::kUnsupported, *reason);
     }
-    return std::make_unique<GpuProgram>(launches, plan_memory(launches, *device_), device_, options.seed);
+    return std::make_unique<GpuProgram>(launches, plan_memory(launches, *device_), device_, options);
   }
   [[nodiscard]] gpu::Device* device() const override { return device_.get(); }
 

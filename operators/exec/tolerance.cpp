@@ -37,16 +37,18 @@ double square(double x) {
 }
 
 /// Mean square error that a launch adds to the values that it writes in `dtype`.
-double variance_of(const Primitive& primitive, DType dtype) {
+double variance_of(const Primitive& primitive, DType dtype, ProductMath math) {
   const double roundings = std::holds_alternative<Attention>(primitive) ? 2.0 : 1.0;
   const double functions = work_of(primitive).transcendentals.value() > 0 ? square(4.0) : 0.0;
-  return roundings * square(unit_roundoff(dtype)) +
+  const bool tf32 = math == ProductMath::kTf32 && std::holds_alternative<MatMul>(primitive);
+  const double factors = tf32 ? 2.0 * square(std::ldexp(1.0, -11)) : 0.0;
+  return factors + roundings * square(unit_roundoff(dtype)) +
          (terms_of(primitive) + functions) * square(unit_roundoff(DType::kF32));
 }
 
 } // namespace
 
-double tolerance_of(const Graph& launches) {
+double tolerance_of(const Graph& launches, ProductMath math) {
   constexpr double kMargin = 3.0;
   constexpr double kLeastF32 = 5e-5;
   // What goes in was rounded too, for the reference as well as for the launches: it adds nothing.
@@ -60,7 +62,7 @@ double tolerance_of(const Graph& launches) {
     }
     for (const View& view : io.writes) {
       double& variance = variances[static_cast<std::size_t>(view.tensor)];
-      variance = std::max(variance, before + variance_of(launch.primitive, launches.tensor(view.tensor).dtype));
+      variance = std::max(variance, before + variance_of(launch.primitive, launches.tensor(view.tensor).dtype, math));
       worst = std::max(worst, variance);
     }
   }

@@ -171,10 +171,11 @@ Verification verify_case(const Config& config, const std::vector<const Executor*
             fmt::format("{}{} {} unsupported: {}", out.detail.empty() ? "" : ", ", executor->name(), plan, *reason);
         continue;
       }
-      const ExecOptions options;
+      ExecOptions options;
+      options.math = product_math_of(config);
       const std::unique_ptr<Program> program = executor->prepare(launches, options);
       note(out, executor->name(), plan, error_against_reference(*program, launches, options.seed),
-           tolerance_of(launches));
+           tolerance_of(launches, options.math));
     }
   }
   return out;

@@ -5,6 +5,7 @@
 #include "profilers/cuda/timing_kernels.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace attnprof::profilers::cuda {
 namespace {
@@ -51,16 +52,17 @@ double best_rate(double work, const TimeBody& time_s, const std::function<void()
   return best;
 }
 
-std::optional<DeviceCeiling> product_ceiling(operators::DType dtype, const std::byte* operands, std::byte* result,
-                                             std::byte* workspace, cublasLtHandle_t library, CUstream_st* stream,
-                                             const TimeBody& time_s) {
+std::optional<DeviceCeiling> product_ceiling(operators::DType dtype, std::int64_t size, const std::byte* operands,
+                                             std::byte* result, std::byte* workspace, cublasLtHandle_t library,
+                                             CUstream_st* stream, const TimeBody& time_s) {
   gpu::ProductArgs args;
-  args.m = args.n = args.k = kProductSize;
+  args.m = args.n = args.k = size;
+  args.tf32 = dtype == operators::DType::kF32; // what f32 reaches without is the multiply-add unit
   args.a.address = const_cast<std::byte*>(operands);
   args.b.address = const_cast<std::byte*>(operands);
   args.c.address = result;
   args.a.dtype = args.b.dtype = args.c.dtype = dtype;
-  args.a_row = args.b_row = args.c_row = kProductSize;
+  args.a_row = args.b_row = args.c_row = size;
   args.a_column = args.b_column = args.c_column = 1;
   args.workspace = workspace;
   args.workspace_bytes = kProductWorkspace;
@@ -68,10 +70,10 @@ std::optional<DeviceCeiling> product_ceiling(operators::DType dtype, const std::
   if (product == nullptr) {
     return std::nullopt;
   }
-  const double flops = 2.0 * static_cast<double>(kProductSize) * kProductSize * kProductSize;
+  const double flops = 2.0 * std::pow(static_cast<double>(size), 3);
   const double per_s = best_rate(flops, time_s, [&] { product->start(); });
-  return DeviceCeiling{fmt::format("tensor {}", operators::name_of(dtype)), per_s,
-                       fmt::format("product of {} cubed, {}", kProductSize, product->impl())};
+  return DeviceCeiling{fmt::format("tensor {}", args.tf32 ? "tf32" : operators::name_of(dtype)), per_s,
+                       fmt::format("product of {} cubed, {}", size, product->impl())};
 }
 
 } // namespace
@@ -92,9 +94,12 @@ std::vector<DeviceCeiling> measure_ceilings(const gpu::DeviceFacts& facts, std::
   out.push_back({"exp f32", best_rate(exponentials, time_s, [&] { start_exponentials(to.get(), blocks, stream); }),
                  "own loop of ex2.approx"});
   const Buffer workspace(kProductWorkspace);
-  if (bytes >= 2 * kProductSize * kProductSize) {
-    for (const operators::DType dtype : {operators::DType::kBf16, operators::DType::kF16}) {
-      if (auto one = product_ceiling(dtype, from.get(), to.get(), workspace.get(), library, stream, time_s)) {
+  for (const operators::DType dtype : {operators::DType::kBf16, operators::DType::kF16, operators::DType::kF32}) {
+    const bool fits = bytes >= operators::size_bytes(dtype) * kProductSize * kProductSize;
+    const bool has_unit = facts.compute_major >= (dtype == operators::DType::kF16 ? 7 : 8);
+    if (fits && has_unit) {
+      if (auto one =
+              product_ceiling(dtype, kProductSize, from.get(), to.get(), workspace.get(), library, stream, time_s)) {
         out.push_back(std::move(*one));
       }
     }

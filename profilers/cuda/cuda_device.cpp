@@ -9,6 +9,7 @@
 #include "profilers/cuda/metric_catalog.hpp"
 #include "profilers/cuda/nvml.hpp"
 #include "profilers/cuda/range_counter.hpp"
+#include "profilers/cuda/sustained_peaks.hpp"
 #include "profilers/cuda/timing_kernels.hpp"
 
 #include <array>
@@ -89,7 +90,18 @@ class CudaDevice final : public gpu::Device {
       require(cudaStreamSynchronize(stream_), "copying from the device");
     });
   }
-  [[nodiscard]] std::int64_t product_workspace_bytes() const override { return kProductWorkspaceBytes; }
+  [[nodiscard]] std::int64_t workspace_bytes(const gpu::LaunchArgs& args) override {
+    std::int64_t out = 0;
+    checked([&] {
+      if (std::holds_alternative<gpu::ProductArgs>(args) && library_ != nullptr) {
+        out = kProductWorkspaceBytes;
+      }
+      if (const auto* attention = std::get_if<gpu::AttentionArgs>(&args); attention != nullptr && prefers_cudnn()) {
+        out = cudnn().workspace_bytes(*attention);
+      }
+    });
+    return out;
+  }
 
   std::unique_ptr<gpu::Kernel> prepare(const gpu::LaunchArgs& args) override;
 
@@ -172,9 +184,17 @@ class CudaDevice final : public gpu::Device {
     return facts_.chip.empty() ? std::vector<std::string>() : cuda::metric_names(facts_.chip);
   }
   [[nodiscard]] gpu::CardState card_state() override { return nvml_->read(); }
-  std::vector<gpu::DeviceCeiling> measure_ceilings() override {
-    return cuda::measure_ceilings(facts_, free_bytes(), library_, stream_,
-                                  [this](const std::function<void()>& body) { return time_s(body, true); });
+  gpu::DeviceCeilings measure_ceilings() override {
+    gpu::DeviceCeilings out;
+    out.measured = cuda::measure_ceilings(facts_, free_bytes(), library_, stream_,
+                                          [this](const std::function<void()>& body) { return time_s(body, true); });
+    if (const gpu::LevelReport reached = level(); reached.level < gpu::Level::kCounters) {
+      out.sustained_refusal = reached.reason;
+      return out;
+    }
+    // After the measured ones: counting may lower the clock.
+    checked([&] { add_sustained_peaks(out, context(), facts_.chip, [this] { flush_cache(); }); });
+    return out;
   }
 
  private:
@@ -183,11 +203,16 @@ class CudaDevice final : public gpu::Device {
     const char* wanted = std::getenv("ATTNPROF_GPU_ATTENTION");
     return wanted != nullptr && std::string_view(wanted) == "cudnn";
   }
-  std::unique_ptr<gpu::Kernel> cudnn_attention(const gpu::AttentionArgs& args) {
+  /// The libraries' own switch, which would make a row that says tf32 untrue.
+  static bool forbids_tf32() {
+    const char* wanted = std::getenv("NVIDIA_TF32_OVERRIDE");
+    return wanted != nullptr && std::string_view(wanted) == "0";
+  }
+  gpu::CudnnAttention& cudnn() {
     if (cudnn_ == nullptr) {
       cudnn_ = std::make_unique<gpu::CudnnAttention>(stream_);
     }
-    return cudnn_->refusal(args).empty() ? cudnn_->prepare(args) : nullptr;
+    return *cudnn_;
   }
 
   void describe() {
@@ -273,7 +298,8 @@ class CudaDevice final : public gpu::Device {
 
 class OwnKernel final : public gpu::Kernel {
  public:
-  OwnKernel(CudaDevice& device, const gpu::LaunchArgs& args) : device_(device), args_(args) {}
+  OwnKernel(CudaDevice& device, const gpu::LaunchArgs& args, std::string note)
+      : device_(device), args_(args), note_(std::move(note)) {}
   void start() override {
     device_.checked([&] {
       gpu::start_own_kernel(args_, device_.stream_);
@@ -281,10 +307,12 @@ class OwnKernel final : public gpu::Kernel {
     });
   }
   [[nodiscard]] std::string impl() const override { return {}; }
+  [[nodiscard]] std::string note() const override { return note_; }
 
  private:
   CudaDevice& device_;
   gpu::LaunchArgs args_;
+  std::string note_;
 };
 
 /// A kernel of a library, with the device's watch over errors.
@@ -304,19 +332,25 @@ class LibraryKernel final : public gpu::Kernel {
 
 std::unique_ptr<gpu::Kernel> CudaDevice::prepare(const gpu::LaunchArgs& args) {
   std::unique_ptr<gpu::Kernel> library;
+  std::string note;
   checked([&] {
     const auto* product = std::get_if<gpu::ProductArgs>(&args);
+    if (product != nullptr && product->tf32 && forbids_tf32()) {
+      throw Error(ErrorKind::kUnsupported,
+                  "NVIDIA_TF32_OVERRIDE=0 makes cuBLASLt multiply in f32: unset it, or use --math f32");
+    }
     if (product != nullptr && library_ != nullptr) {
       library = gpu::make_lt_product(library_, *product, stream_);
     }
     if (const auto* attention = std::get_if<gpu::AttentionArgs>(&args); attention != nullptr && prefers_cudnn()) {
-      library = cudnn_attention(*attention);
+      note = cudnn().refusal(*attention);
+      library = note.empty() ? cudnn().prepare(*attention) : nullptr;
     }
   });
   if (library != nullptr) {
     return std::make_unique<LibraryKernel>(*this, std::move(library));
   }
-  return std::make_unique<OwnKernel>(*this, args);
+  return std::make_unique<OwnKernel>(*this, args, std::move(note));
 }
 
 } // namespace

@@ -49,6 +49,11 @@ std::vector<QuantityRow> vector_rows() {
 }
 
 QuantityRow tensor_row(DType dtype) {
+  if (dtype == DType::kF32) { // only of products in tf32
+    return {
+        GpuQuantity::kTensorOps,
+        {{{{"sm__ops_path_tensor_src_tf32_dst_fp32", 1}}}, {{{"sm__ops_path_tensor_src_fp16_bf16_tf32_dst_fp32", 1}}}}};
+  }
   if (dtype == DType::kBf16) {
     return {GpuQuantity::kTensorOps, {{{{"sm__ops_path_tensor_src_bf16_dst_fp32", 1}}}}};
   }
@@ -96,10 +101,10 @@ std::vector<std::string> MetricPlan::metrics() const {
   return out;
 }
 
-MetricPlan plan_metrics(const std::vector<std::string>& base_names, DType dtype) {
+MetricPlan plan_metrics(const std::vector<std::string>& base_names, DType dtype, operators::ProductMath math) {
   std::vector<QuantityRow> rows = vector_rows();
   MetricPlan plan;
-  if (dtype == DType::kF32) {
+  if (dtype == DType::kF32 && math == operators::ProductMath::kF32) {
     rows.push_back(exp_row());
     plan.absent.emplace_back(GpuQuantity::kTensorOps, "f32 is multiplied without tensor cores");
   } else {

@@ -1,6 +1,7 @@
 // Which metrics of CUPTI stand for which quantity, by what the chip has and by the dtype of the case.
 #pragma once
 #include "operators/core/dtype.hpp"
+#include "operators/core/product_math.hpp"
 
 #include <array>
 #include <optional>
@@ -35,9 +36,10 @@ struct MetricPlan {
 };
 
 /// The plan for a chip that has these base metrics (sorted), and a case of this dtype: two passes over the work on
-/// every chip since GA100. Tensor operations and exp-type instructions together would take a third, so halves count the
-/// former and f32, which this program multiplies without tensor cores, the latter.
-MetricPlan plan_metrics(const std::vector<std::string>& base_names, operators::DType dtype);
+/// every chip since GA100. Tensor operations and exp-type instructions together would take a third, so halves and tf32
+/// count the former and f32, which this program multiplies without tensor cores, the latter.
+MetricPlan plan_metrics(const std::vector<std::string>& base_names, operators::DType dtype,
+                        operators::ProductMath math = operators::ProductMath::kF32);
 
 /// What a launch counted; absent where it was not planned or CUPTI gave no number.
 struct GpuCounts {

@@ -31,7 +31,7 @@ const series_name = one => report.series[one.series];
 const state = {words: "", off: {}, selected: null, roofs: 0, share: true, all_columns: false, samples_of: null, links: true};
 
 // Columns to filter by: those that differ between the cases.
-const facet_names = ["model", "variant", "layout", "phase", "plan", "dtype", "device", "threads", "cache_policy", "stability", "status"];
+const facet_names = ["model", "variant", "layout", "phase", "plan", "dtype", "math", "device", "threads", "cache_policy", "stability", "status"];
 const facet_text = (one, name) => shown_text(name === "status" ? one.status : value(one.index, name));
 const facets = facet_names.map(name => ({name, values: [...new Set(cases.map(one => facet_text(one, name)))].sort()}))
   .filter(facet => facet.values.length > 1 && facet.values.length <= 40);

@@ -37,7 +37,7 @@ Json column_json(const ColumnSpec& spec) {
 
 /// What the charts and the first table need; the rest is left out of very large pages.
 bool is_main_column(const ColumnSpec& spec) {
-  static constexpr std::array<std::string_view, 26> kMain = {"id",
+  static constexpr std::array<std::string_view, 27> kMain = {"id",
                                                              "status",
                                                              "reason",
                                                              "warnings",
@@ -60,6 +60,7 @@ bool is_main_column(const ColumnSpec& spec) {
                                                              "layout",
                                                              "phase",
                                                              "dtype",
+                                                             "math",
                                                              "device",
                                                              "threads",
                                                              "compulsory_bytes"};

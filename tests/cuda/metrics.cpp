@@ -1,6 +1,7 @@
 // The metric plans against CUPTI's own knowledge of the chips, which needs no GPU.
 #include "operators/core/error.hpp"
 #include "profilers/cuda/metric_catalog.hpp"
+#include "profilers/cuda/sustained_peaks.hpp"
 #include "profilers/gpu/metric_plan.hpp"
 #include "tests/support/catch.hpp"
 
@@ -20,7 +21,27 @@ TEST_CASE("metric plans: every metric exists and a case takes two passes, on eac
       CHECK(plan.absent.size() == 1);
       CHECK(cuda::configure(chip, plan.metrics()).passes == 2);
     }
+    const MetricPlan tf32 = plan_metrics(names, DType::kF32, attnprof::operators::ProductMath::kTf32);
+    CHECK(tf32.quantities.size() == kGpuQuantities.size() - 1);
+    CHECK(tf32.absent.size() == 1);
+    CHECK(cuda::configure(chip, tf32.metrics()).passes == 2);
   }
+}
+
+TEST_CASE("sustained peaks: every chip has the metrics of all ceilings, in few passes", "[gpu]") {
+  for (const char* chip : {"GH100", "GA100", "AD102", "GB100", "GB202"}) {
+    INFO(chip);
+    std::vector<std::string> metrics;
+    std::vector<std::string> ceilings;
+    for (const cuda::SustainedMetric& one : cuda::sustained_metrics(cuda::metric_names(chip))) {
+      metrics.push_back(one.metric);
+      ceilings.push_back(one.what);
+    }
+    CHECK(ceilings ==
+          std::vector<std::string>{"fma f32", "exp f32", "tensor bf16", "tensor f16", "tensor tf32", "L2", "DRAM"});
+    CHECK(cuda::configure(chip, metrics).passes <= 8);
+  }
+  CHECK(cuda::sustained_metrics(cuda::metric_names("GV100")).size() >= 3);
 }
 
 TEST_CASE("metric plans: an older chip has what it can count, and says what it cannot", "[gpu]") {

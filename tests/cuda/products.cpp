@@ -7,7 +7,9 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/paths.hpp"
 
+#include <algorithm>
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 
 using namespace attnprof::operators;
 using namespace attnprof::operators::gpu;
@@ -83,19 +85,51 @@ TEST_CASE("cublaslt: factors are column-major to it", "[gpu]") {
   CHECK(factor_layout(1, 5, 99, 2)->leading == 2);
 }
 
-TEST_CASE("cudnn: what its attention node cannot express stays with the own kernel", "[gpu]") {
+namespace {
+
+/// Dense heads beside each other, addresses null.
+AttentionArgs attention(std::int64_t kv_heads, std::int64_t group, std::int64_t n_q, std::int64_t n_k,
+                        std::int64_t width, bool masked) {
   AttentionArgs args;
-  args.batch = args.kv_heads = args.group = 1;
-  args.n_q = args.n_k = 64;
-  args.qk_dim = args.v_dim = 64;
+  args.batch = 2;
+  args.kv_heads = kv_heads;
+  args.group = group;
+  args.n_q = n_q;
+  args.n_k = n_k;
+  args.qk_dim = args.v_dim = width;
+  args.masked = masked;
   for (Operand* operand : {&args.q, &args.k, &args.v, &args.y}) {
+    const bool of_queries = operand == &args.q || operand == &args.y;
+    const std::int64_t heads = of_queries ? kv_heads * group : kv_heads;
+    const std::int64_t head = (of_queries ? n_q : n_k) * width;
+    const std::int64_t strides[] = {heads * head, of_queries ? group * head : head, of_queries ? head : 0, width, 1};
+    std::copy(std::begin(strides), std::end(strides), operand->strides);
     operand->dtype = DType::kBf16;
-    operand->strides[4] = 1;
   }
+  return args;
+}
+
+/// A device that cuDNN plans for without one. The figures of an H200; its PCI number is made up.
+std::string device_json() {
+  return R"({"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],"regsPerBlock":65536,)"
+         R"("multiProcessorCount":132,"warpSize":32,"maxSharedMemoryPerBlock":49152,)"
+         R"("maxSharedMemoryPerBlockOptin":232448,"reservedSharedMemoryPerBlock":1024,"maxRegistersPerSM":65536,)"
+         R"("maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,"pciDeviceId":9013,"isTccDriver":0,)"
+         R"("supportCoopLaunch":1,"totalGlobalMem":150754820096,"smClockRateKHz":1980000,"memClockRateKHz":3201000,)"
+         R"("l2CacheSize":62914560,"cudaDeviceId":0,"deviceVer":900,"driverVer":13000,"deviceName":"NVIDIA H200"})";
+}
+
+} // namespace
+
+TEST_CASE("cudnn: what is not asked of its attention stays with the own kernel, with the reason", "[gpu]") {
+  const AttentionArgs args = attention(1, 1, 64, 64, 64, true);
   CHECK(cudnn_shape_refusal(args).empty());
   AttentionArgs other = args;
-  other.masked = true;
-  CHECK_THAT(cudnn_shape_refusal(other), Catch::Contains("masks"));
+  other.window = 8;
+  CHECK_THAT(cudnn_shape_refusal(other), Catch::Contains("windows"));
+  other = args;
+  other.n_k = 32;
+  CHECK_THAT(cudnn_shape_refusal(other), Catch::Contains("without any key"));
   other = args;
   other.v.dtype = DType::kF16;
   CHECK_THAT(cudnn_shape_refusal(other), Catch::Contains("one dtype"));
@@ -107,8 +141,30 @@ TEST_CASE("cudnn: what its attention node cannot express stays with the own kern
   CHECK_THAT(cudnn_shape_refusal(other), Catch::Contains("dense"));
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-    CHECK_FALSE(CudnnAttention(nullptr).refusal(args).empty()); // no device: the library cannot start
+    CudnnAttention without_device(nullptr); // the library cannot start
+    CHECK_THAT(without_device.refusal(args), Catch::Contains("cudnn"));
+    CHECK(without_device.workspace_bytes(args) == 0);
   }
+}
+
+TEST_CASE("cudnn: it has engines for causal masks, grouped heads and decoding on an H200", "[gpu]") {
+  // Its planning asks for a driver to be there, and the toolkit's stub is enough.
+  const std::string stub = std::string(ATTNPROF_CUDA_LIBRARIES) + "/stubs/libcuda.so";
+  if (::dlopen("libcuda.so.1", RTLD_NOW) == nullptr && ::dlopen(stub.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    WARN("no driver and no stub of one: not checked");
+    return;
+  }
+  const int engines = cudnn_engines(attention(8, 1, 1024, 1024, 64, false), device_json());
+  if (engines < 0) {
+    WARN("cuDNN is not installed: not checked");
+    return;
+  }
+  CHECK(engines > 0);
+  CHECK(cudnn_engines(attention(8, 1, 1024, 1024, 64, true), device_json()) > 0);
+  CHECK(cudnn_engines(attention(8, 4, 1024, 1024, 128, true), device_json()) > 0);
+  CHECK(cudnn_engines(attention(8, 4, 512, 1024, 64, true), device_json()) > 0); // aligned bottom right
+  CHECK(cudnn_engines(attention(8, 4, 1, 4096, 128, false), device_json()) > 0);
+  CHECK(cudnn_engines(attention(3, 1, 196, 196, 64, false), device_json()) > 0);
 }
 
 TEST_CASE("the plugin of this build loads, fits, and says that there is no GPU where there is none", "[gpu]") {

@@ -1,5 +1,6 @@
 // Every golden file and every sample case on the emulated GPU kernels, in both plans.
 #include "operators/core/plan.hpp"
+#include "operators/core/product_math.hpp"
 #include "operators/exec/gpu_executor.hpp"
 #include "operators/exec/reference.hpp"
 #include "operators/exec/verify.hpp"
@@ -60,4 +61,24 @@ TEST_CASE("every sample case holds on the emulated GPU kernels in each dtype", "
     }
   }
   CHECK(too_small <= 1);
+}
+
+TEST_CASE("products in tf32 hold to their own tolerance, and are not those of f32", "[gpu]") {
+  const auto gpu = make_gpu_executor(std::make_shared<EmulatedDevice>());
+  std::size_t rounded = 0;
+  std::size_t checked = 0;
+  for (Config config : sample_cases()) {
+    config.set("math", std::string("tf32"));
+    const Verification result = verify_case(config, {gpu.get()});
+    INFO(result.name << ": " << result.detail);
+    CHECK(result.name.find(":math=tf32") != std::string::npos);
+    CHECK(result.passed);
+    const Graph launches = plan_launches(build(config), "eager");
+    ExecOptions options;
+    options.math = ProductMath::kTf32;
+    const double error = error_against_reference(*gpu->prepare(launches, options), launches, options.seed);
+    rounded += error > tolerance_of(launches) ? 1 : 0;
+    ++checked;
+  }
+  CHECK(rounded > checked / 2);
 }

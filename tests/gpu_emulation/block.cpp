@@ -1,7 +1,10 @@
 #include "tests/gpu_emulation/block.hpp"
 
+#include <cstring>
+#include <deque>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #if !defined(__x86_64__)
 #include <ucontext.h>
@@ -79,6 +82,17 @@ class Fiber {
 };
 #endif
 
+struct PendingCopy {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+};
+/// Of one thread: committed groups in order, then the open one.
+struct Copies {
+  std::deque<std::vector<PendingCopy>> groups;
+  std::vector<PendingCopy> open;
+};
+
 enum class State { kReady, kAtBlock, kAtWarp, kDone };
 
 struct Machine {
@@ -86,9 +100,11 @@ struct Machine {
   std::vector<Fiber> fibers;
   std::vector<State> states;
   std::vector<LaneValues> lanes;
+  std::vector<Copies> copies;
   std::vector<std::byte> shared;
   Fiber::Scheduler scheduler{};
   const std::function<void()>* body = nullptr;
+  std::exception_ptr fault;
   bool flat = false;
 };
 
@@ -105,7 +121,11 @@ void leave_as(State state) {
 }
 
 [[noreturn]] void enter_thread() {
-  (*machine().body)();
+  try {
+    (*machine().body)();
+  } catch (...) {
+    machine().fault = std::current_exception(); // run_fibers, on its own stack, throws it on
+  }
   leave_as(State::kDone);
   std::terminate();
 }
@@ -152,6 +172,7 @@ void run_fibers(unsigned threads) {
   m.fibers.resize(std::max<std::size_t>(m.fibers.size(), threads));
   m.states.assign(threads, State::kReady);
   m.lanes.assign(threads, {});
+  m.copies.assign(threads, {});
   for (unsigned i = 0; i < threads; ++i) {
     m.fibers[i].prepare(enter_thread);
   }
@@ -162,6 +183,9 @@ void run_fibers(unsigned threads) {
       if (m.states[i] == State::kReady) {
         select(i);
         m.fibers[i].enter(&m.scheduler);
+        if (m.fault != nullptr) {
+          std::rethrow_exception(std::exchange(m.fault, nullptr));
+        }
         moved = true;
       }
       done += m.states[i] == State::kDone ? 1 : 0;
@@ -199,6 +223,30 @@ const LaneValues& shown_by(unsigned lane) {
 }
 std::byte* shared_memory() {
   return machine().shared.data();
+}
+
+void require_aligned(const void* address, std::size_t alignment) {
+  if (reinterpret_cast<std::uintptr_t>(address) % alignment != 0) {
+    throw std::runtime_error("misaligned address: a multiple of " + std::to_string(alignment) + " is needed");
+  }
+}
+void copy_later(void* to, const void* from, std::size_t bytes) {
+  require_aligned(to, bytes);
+  require_aligned(from, bytes);
+  machine().copies[machine().now.flat].open.push_back({to, from, bytes});
+}
+void commit_copies() {
+  Copies& mine = machine().copies[machine().now.flat];
+  mine.groups.push_back(std::move(mine.open));
+  mine.open.clear();
+}
+void wait_for_copies(std::size_t open) {
+  Copies& mine = machine().copies[machine().now.flat];
+  for (; mine.groups.size() > open; mine.groups.pop_front()) {
+    for (const PendingCopy& copy : mine.groups.front()) {
+      std::memcpy(copy.to, copy.from, copy.bytes);
+    }
+  }
 }
 
 void run_grid(Dim3 grid, Dim3 block, std::size_t shared_bytes, bool flat, const std::function<void()>& body) {

@@ -36,6 +36,14 @@ void show(const LaneValues& values);
 const LaneValues& shown_by(unsigned lane);
 std::byte* shared_memory();
 
+/// Copies of this thread that are made when it waits for them, group by group, and not before. Throws where an address
+/// is not aligned to the bytes that are copied.
+void copy_later(void* to, const void* from, std::size_t bytes);
+void commit_copies();
+/// Makes the copies of all groups but the last `open`.
+void wait_for_copies(std::size_t open);
+void require_aligned(const void* address, std::size_t alignment);
+
 /// Runs the body once per thread of each block. `flat`: the threads never wait, so they need no stacks of their own.
 void run_grid(Dim3 grid, Dim3 block, std::size_t shared_bytes, bool flat, const std::function<void()>& body);
 

@@ -78,6 +78,10 @@ void EmulatedDevice::read(std::span<std::byte> to, const std::byte* from) {
   std::memcpy(to.data(), from, to.size());
 }
 
+std::int64_t EmulatedDevice::workspace_bytes(const gpu::LaunchArgs& args) {
+  return std::holds_alternative<gpu::ProductArgs>(args) ? workspace_asked : 0;
+}
+
 std::unique_ptr<gpu::Kernel> EmulatedDevice::prepare(const gpu::LaunchArgs& args) {
   require_context();
   return std::make_unique<EmulatedKernel>(*this, args);

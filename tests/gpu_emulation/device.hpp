@@ -24,7 +24,7 @@ class EmulatedDevice : public operators::gpu::Device {
   std::int64_t free_bytes() override { return memory_left; }
   void write(std::byte* to, std::span<const std::byte> from) override;
   void read(std::span<std::byte> to, const std::byte* from) override;
-  std::int64_t product_workspace_bytes() const override { return workspace_asked; }
+  std::int64_t workspace_bytes(const operators::gpu::LaunchArgs& args) override;
   std::unique_ptr<operators::gpu::Kernel> prepare(const operators::gpu::LaunchArgs& args) override;
   void synchronize() override { require_context(); }
   double time_s(const std::function<void()>& body, bool queued) override;
@@ -35,7 +35,7 @@ class EmulatedDevice : public operators::gpu::Device {
                                       const std::function<void(std::size_t)>& run_launch) override;
   std::vector<std::string> metric_names() override { return {}; }
   operators::gpu::CardState card_state() override { return {}; }
-  std::vector<operators::gpu::DeviceCeiling> measure_ceilings() override { return {}; }
+  operators::gpu::DeviceCeilings measure_ceilings() override { return {}; }
 
   /// One start of a kernel; throws Error(kDeviceLost) at the planned one and ever after.
   void start(const operators::gpu::LaunchArgs& args);

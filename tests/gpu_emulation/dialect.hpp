@@ -8,12 +8,14 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #define __global__
 #define __device__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define ATTNPROF_UNROLL
+#define ATTNPROF_UNROLL_TWICE
 #define ATTNPROF_PARAMETER const
 #define ATTNPROF_SHARED(type, name)                                                                                    \
   type* name = reinterpret_cast<type*>(::attnprof::tests::emulation::shared_memory()) // NOLINT
@@ -53,6 +55,10 @@ inline float __uint_as_float(std::uint32_t bits) { // NOLINT
   return std::bit_cast<float>(bits);
 }
 
+inline std::uint32_t __float_as_uint(float value) { // NOLINT
+  return std::bit_cast<std::uint32_t>(value);
+}
+
 inline std::uint16_t bf16_bits(float value) {
   std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   if (!std::isnan(value)) {
@@ -89,17 +95,30 @@ inline std::uint16_t f16_bits(float value) {
 inline void copy_16_bytes(void* to, const void* from) {
   std::memcpy(to, from, 16);
 }
-inline std::uint32_t pair_at(const std::uint16_t* values) {
-  std::uint32_t out = 0;
-  std::memcpy(&out, values, 4);
-  return out;
+inline void put_pair_at(std::uint16_t* to, std::uint32_t pair) {
+  std::memcpy(to, &pair, 4);
+}
+inline float power_of_two(float x) {
+  return std::exp2(x);
+}
+
+/// Asynchronous copies are made when they are waited for, so that reading earlier shows.
+inline void copy_16_bytes_later(void* to, const void* from) {
+  tests::emulation::copy_later(to, from, 16);
+}
+inline void commit_copies() {
+  tests::emulation::commit_copies();
+}
+template <int kOpen>
+void wait_for_copies() {
+  tests::emulation::wait_for_copies(kOpen);
 }
 
 /// mma.m16n8k16 as the PTX manual lays its fragments out over the lanes of a warp.
 template <bool kBf16>
-void multiply_tile(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+void multiply_tile(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
   using tests::emulation::shown_by;
-  tests::emulation::show({{a[0], a[1], a[2], a[3], b[0], b[1]}});
+  tests::emulation::show({{a[0], a[1], a[2], a[3], b0, b1}});
   const unsigned lane = tests::emulation::current().flat % 32;
   const auto value = [](std::uint32_t word, unsigned half) {
     const auto bits = static_cast<std::uint16_t>(word >> (16U * half));
@@ -118,13 +137,34 @@ void multiply_tile(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32
   tests::emulation::wait_for_warp();
 }
 
-/// ldmatrix.x2.trans: rows of the tile are the inner dimension.
-inline void load_transposed(std::uint32_t (&b)[2], const std::uint16_t* tile, int stride) {
-  const auto lane = static_cast<int>(tests::emulation::current().flat % 32);
-  for (int half = 0; half < 2; ++half) {
-    const std::uint16_t* first = tile + (half * 8 + lane % 4 * 2) * stride + lane / 4;
-    b[half] = static_cast<std::uint32_t>(first[0]) | static_cast<std::uint32_t>(first[stride]) << 16U;
+/// ldmatrix.x4: every lane shows the address of its row, and reads from those of others.
+template <class Pick>
+void load_matrices_as(std::uint32_t (&out)[4], const std::uint16_t* row, Pick pick) {
+  const auto address = reinterpret_cast<std::uintptr_t>(row);
+  tests::emulation::require_aligned(row, 16);
+  tests::emulation::show({{static_cast<std::uint32_t>(address), static_cast<std::uint32_t>(address >> 32U)}});
+  const unsigned lane = tests::emulation::current().flat % 32;
+  const auto row_of = [](unsigned matrix, unsigned at) {
+    const auto& words = tests::emulation::shown_by(matrix * 8 + at).words;
+    return reinterpret_cast<const std::uint16_t*>(words[0] | static_cast<std::uintptr_t>(words[1]) << 32U);
+  };
+  for (unsigned matrix = 0; matrix < 4; ++matrix) {
+    const auto [low, high] = pick(matrix, lane, row_of);
+    out[matrix] = static_cast<std::uint32_t>(low) | static_cast<std::uint32_t>(high) << 16U;
   }
+  tests::emulation::wait_for_warp();
+}
+inline void load_matrices(std::uint32_t (&out)[4], const std::uint16_t* row) {
+  load_matrices_as(out, row, [](unsigned matrix, unsigned lane, const auto& row_of) {
+    const std::uint16_t* values = row_of(matrix, lane / 4) + lane % 4 * 2;
+    return std::pair(values[0], values[1]);
+  });
+}
+inline void load_matrices_transposed(std::uint32_t (&out)[4], const std::uint16_t* row) {
+  load_matrices_as(out, row, [](unsigned matrix, unsigned lane, const auto& row_of) {
+    const unsigned first = lane % 4 * 2;
+    return std::pair(row_of(matrix, first)[lane / 4], row_of(matrix, first + 1)[lane / 4]);
+  });
 }
 
 } // namespace attnprof::operators::gpu

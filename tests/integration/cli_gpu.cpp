@@ -139,6 +139,13 @@ TEST_CASE("gpu: measured ceilings are a file that cases on the device are held a
   INFO(measured.err);
   REQUIRE(measured.exit_code == 0);
   CHECK(has(measured.out, "own copy of 1 GiB"));
+  // Beside what was measured stands what others state, each with its source.
+  CHECK(has(measured.out, "CUPTI sustained"));
+  CHECK(has(measured.out, "DRAM, CUPTI: CUPTI, made up"));
+  const json written = json::parse(gpu.place.text("gpu.json"));
+  CHECK(written["beside"].size() == 2);
+  CHECK(written["beside"][0]["origin"] == "cupti");
+  CHECK(written["compute"].size() == 3);
   const RunResult swept = gpu.run("sweep " + kCases + " --hw gpu.json --counters off -o out");
   INFO(swept.err);
   REQUIRE(swept.exit_code == 0);
@@ -148,4 +155,90 @@ TEST_CASE("gpu: measured ceilings are a file that cases on the device are held a
   }
   CHECK(gpu.run("machine show --device cuda").exit_code == 2);
   CHECK(gpu.run("machine measure --device cpu").exit_code == 2);
+}
+
+TEST_CASE("gpu: the ceilings of a card with a data sheet stand beside those of the sheet", "[gpu]") {
+  json recorded = recording();
+  recorded["device"]["name"] = "NVIDIA H200";
+  recorded["sustained"] = json::array();
+  recorded["sustained_refusal"] = "the driver lets only administrators read counters";
+  const GpuPlace gpu(recorded);
+  const RunResult measured = gpu.run("machine measure --device cuda");
+  INFO(measured.err);
+  CHECK(has(measured.out, "4.80 TB/s"));
+  CHECK(has(measured.out, "DRAM, data sheet: NVIDIA H200 data sheet"));
+  CHECK(has(measured.out, "no peaks of CUPTI: the driver lets only administrators read counters"));
+}
+
+TEST_CASE("gpu: products in tf32 are an axis of their own, and only where they can be", "[gpu]") {
+  const GpuPlace gpu(recording());
+  const RunResult swept = gpu.run("sweep --device cuda --variant mha --seq-len 16 --dim 16 --heads 4 --plan eager "
+                                  "--math f32,tf32 --dtype f32,bf16 --min-time 5ms --timeout 1 --hw a100 -o out");
+  INFO(swept.err);
+  const auto rows = csv_rows(gpu.place.text("out/results.csv"));
+  REQUIRE(rows.size() == 4);
+  for (const auto& row : rows) {
+    INFO(row.at("id"));
+    const bool tf32 = row.at("math") == "tf32";
+    CHECK(has(row.at("id"), ":math=tf32") == tf32);
+    if (row.at("dtype") == "bf16") {
+      CHECK(row.at("status") == (tf32 ? "invalid" : "ok"));
+      continue;
+    }
+    CHECK(row.at("status") == "ok");
+    CHECK(has(row.at("kernel_impl"), "of tf32") == tf32);
+    CHECK((std::stod(row.at("max_relative_error")) > 5e-5) == tf32);
+    CHECK(std::stod(row.at("max_relative_error")) < 5e-3);
+  }
+  const RunResult host =
+      run_binary(words("run --variant mha --seq-len 16 --dim 16 --heads 4 --math tf32 --json"), gpu.place.options());
+  CHECK(has(host.out, "\"unsupported\""));
+  CHECK(has(host.out, "--device cuda"));
+}
+
+TEST_CASE("gpu: what a device answered is recorded, and replays as the same figures", "[gpu]") {
+  const GpuPlace first(recording());
+  const std::string sweep = "sweep " + kCases + " --plan eager -o out";
+  {
+    RunOptions options = first.place.options();
+    options.environment["ATTNPROF_CUDA_PLUGIN"] = replayed_gpu();
+    options.environment["ATTNPROF_GPU_RECORDING"] = first.place.file("recording.json").string();
+    options.environment["ATTNPROF_GPU_RECORD"] = first.place.file("recorded.json").string();
+    REQUIRE(run_binary(words(sweep), options).exit_code == 0);
+    REQUIRE(run_binary(words("machine measure --device cuda"), options).exit_code == 0);
+    options.environment["ATTNPROF_GPU_RECORD"] = "/nowhere/recorded.json";
+    const RunResult refused = run_binary(words(sweep + "2"), options);
+    CHECK(refused.exit_code != 0);
+    CHECK(has(refused.err + refused.out, "ATTNPROF_GPU_RECORD names '/nowhere/recorded.json'"));
+  }
+  const json recorded = json::parse(first.place.text("recorded.json"));
+  CHECK(has(recorded["origin"].get<std::string>(), "recorded by attnprof"));
+  CHECK(recorded["metrics"]["dram__bytes_read.sum"].size() > 1); // the counting processes wrote theirs
+  CHECK(recorded["ceilings"].size() == 5);
+  const GpuPlace second(recorded);
+  REQUIRE(second.run(sweep).exit_code == 0);
+  const auto before = csv_rows(first.place.text("out/results.csv"));
+  const auto after = csv_rows(second.place.text("out/results.csv"));
+  REQUIRE(before.size() == after.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    for (const char* column : {"id", "device_name", "device_level", "dram_bytes", "fp_ops", "exp_instructions"}) {
+      INFO(column);
+      CHECK(before[i].at(column) == after[i].at(column));
+    }
+  }
+}
+
+TEST_CASE("gpu: every recording of the tests' data replays through the command line", "[gpu]") {
+  std::size_t replayed = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(test_files_dir() / "gpu")) {
+    INFO(entry.path());
+    std::ifstream stream(entry.path());
+    const GpuPlace gpu(json::parse(stream));
+    const RunResult result = gpu.run("sweep " + kCases + " -o out");
+    INFO(result.err);
+    CHECK(result.exit_code == 0);
+    CHECK(gpu.run("machine measure --device cuda").exit_code == 0);
+    ++replayed;
+  }
+  CHECK(replayed >= 1);
 }

@@ -245,3 +245,74 @@ TEST_CASE("setup: progress counts what ninja and make print, and keeps every lin
         "[0/2] Re-checking globbed directories...\n[1/4] Building A\nwarning: x\n[2/4] Building B\n[ 80%] C\n"
         "[4/4] Linking\n");
 }
+
+namespace {
+
+/// A folder as gpu-check leaves it: one product of bf16, one copy beyond the cache, one attention timed on both
+/// kernels.
+class CheckFolder {
+ public:
+  explicit CheckFolder(double product_flops_per_s) {
+    put("ceilings.json", R"({"compute": [{"unit": "tensor", "dtype": "bf16", "flops_per_s": 8e14}],
+                             "bandwidth": [{"level": "L2", "bytes_per_s": 9e12, "capacity_bytes": 50000000},
+                                           {"level": "DRAM", "bytes_per_s": 4e12}]})");
+    const std::string head = "id,scope,op,shape,kernel_impl,flops,flops_per_s,bytes_per_s,working_set_bytes,"
+                             "time_median_s,counted_flops_ratio,counted_bytes_ratio\n";
+    const std::string own = "one,m/attention,attention,s,own attention mma 128x64 double,1e9,4e14,,,2e-3,1.1,0.9\n";
+    put("attention/results.csv", "id,status,reason,dtype,math,device_level,max_relative_error\n"
+                                 "one,ok,,bf16,f32,counters,1e-3\n");
+    put("attention/kernels.csv", head + "one,m/p,matmul,m8192 n8192 k8192,cublaslt algo 1,1.1e12," +
+                                     std::to_string(product_flops_per_s) + ",,,1e-3,1.0,1.0\n" +
+                                     "one,m/c,copy,s,own copy x8,0,,3.6e12,4e8,1e-3,,1.0\n" + own);
+    put("cudnn/kernels.csv", head + "one,m/attention,attention,s,\"cudnn sdpa, cuDNN 9.19.0, engine choice 0\",1e9,,,,"
+                                    "1e-3,,\n");
+  }
+  RunResult ratios() const {
+    return run_program("/usr/bin/env", {"python3", (kScripts / "lib/gpu_ratios.py").string(), folder_.path().string()});
+  }
+  void put(const fs::path& name, const std::string& text) const {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << text;
+  }
+
+ private:
+  TempDir folder_;
+};
+
+} // namespace
+
+TEST_CASE("gpu-check: bars are ok, short or missing, and a short one is exit 1", "[lint][scripts]") {
+  const RunResult good = CheckFolder(7e14).ratios();
+  INFO(good.out << good.err);
+  CHECK(good.exit_code == 0);
+  CHECK(holds(good.out, "ok       products against cuBLASLt alone, 8192 cubed: lowest 0.88 of 1, bar 0.85"));
+  CHECK(holds(good.out, "ok       memory-bound kernels beyond the caches against the copy: lowest 0.90 of 1"));
+  CHECK(holds(good.out, "0.50  one")); // cuDNN took half of our time
+  CHECK(holds(good.out, "bf16  1.0e-03  over 1 cases"));
+  const RunResult slow = CheckFolder(4e14).ratios();
+  CHECK(slow.exit_code == 1);
+  CHECK(holds(slow.out, "short    products against cuBLASLt alone, 8192 cubed: lowest 0.50 of 1"));
+  const CheckFolder wrong(7e14);
+  wrong.put("variants/results.csv", "id,status,reason,dtype,math,device_level,max_relative_error\n"
+                                    "two,incorrect,the output differs,f16,f32,,0.5\n");
+  const RunResult incorrect = wrong.ratios();
+  CHECK(incorrect.exit_code == 1);
+  CHECK(holds(incorrect.out, "incorrect: two: the output differs"));
+  const CheckFolder empty(7e14);
+  empty.put("attention/kernels.csv", "id,scope,op\n");
+  const RunResult missing = empty.ratios();
+  CHECK(missing.exit_code == 0);
+  CHECK(holds(missing.out, "missing  products against cuBLASLt alone"));
+}
+
+TEST_CASE("gpu-check: a folder of an earlier run and an unknown flag are refused", "[lint][scripts]") {
+  const TempDir folder;
+  RunOptions options;
+  options.environment = {{"ATTNPROF", "/bin/true"}};
+  const std::string script = (kScripts / "gpu-check").string();
+  const RunResult again = run_program("/bin/bash", {script, folder.path().string()}, options);
+  CHECK(again.exit_code == 2);
+  CHECK(holds(again.err, "is there already"));
+  CHECK(run_program("/bin/bash", {script, "--large"}, options).exit_code == 2);
+  CHECK(holds(run_program("/bin/bash", {script, "--help"}, options).out, "scripts/gpu-check [--small] [FOLDER]"));
+}

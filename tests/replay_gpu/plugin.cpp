@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #define ATTNPROF_EXPORT extern "C" __attribute__((visibility("default")))
@@ -33,8 +34,15 @@ gpu::Level level_from(const std::string& name) {
 /// Values of a list over and over.
 class Cycle {
  public:
-  explicit Cycle(std::vector<double> values) : values_(std::move(values)) {}
-  double next() { return values_.at(at_++ % values_.size()); }
+  /// A number, or a list.
+  explicit Cycle(const json& values)
+      : values_(values.is_array() ? values.get<std::vector<double>>() : std::vector<double>{values.get<double>()}) {}
+  double next() {
+    if (values_.empty()) {
+      throw Error(ErrorKind::kUsage, "the recording lacks values for what is asked of it");
+    }
+    return values_[at_++ % values_.size()];
+  }
 
  private:
   std::vector<double> values_;
@@ -44,13 +52,16 @@ class Cycle {
 class ReplayedDevice final : public attnprof::tests::emulation::EmulatedDevice {
  public:
   explicit ReplayedDevice(json recording)
-      : recording_(std::move(recording)), sample_s_(recording_.at("sample_s").get<std::vector<double>>()),
-        kernel_s_(recording_.at("kernel_s").get<std::vector<double>>()),
-        gap_s_(recording_.at("gap_s").get<std::vector<double>>()) {
+      : recording_(std::move(recording)), sample_s_(recording_.at("sample_s")), kernel_s_(recording_.at("kernel_s")),
+        gap_s_(recording_.at("gap_s")) {
+    for (const auto& [metric, values] : recording_.at("metrics").items()) {
+      metrics_.emplace(metric, Cycle(values));
+    }
     const json& device = recording_.at("device");
     described.name = device.at("name");
     described.chip = device.at("chip");
     described.compute_major = device.at("compute_major");
+    described.compute_minor = device.value("compute_minor", 0);
     described.multiprocessors = device.at("multiprocessors");
     described.l2_bytes = device.at("l2_bytes");
     described.driver_version = device.at("driver_version");
@@ -86,7 +97,7 @@ class ReplayedDevice final : public attnprof::tests::emulation::EmulatedDevice {
     for (std::size_t i = 0; i < count; ++i) {
       out.values.emplace_back();
       for (const std::string& metric : metrics) {
-        out.values.back().push_back(recording_.at("metrics").at(metric).get<double>());
+        out.values.back().push_back(metrics_.at(metric).next());
       }
     }
     return out;
@@ -102,21 +113,27 @@ class ReplayedDevice final : public attnprof::tests::emulation::EmulatedDevice {
   gpu::CardState card_state() override {
     const json& cards = recording_.at("card");
     const json& card = cards.at(cards_read_++ % cards.size());
-    return {card.at("sm_clock_hz").get<double>(), card.at("memory_clock_hz").get<double>(),
-            card.at("temperature_c").get<double>(), card.at("power_w").get<double>(),
+    const auto number = [&](const char* key) {
+      return card.at(key).is_null() ? std::nullopt : std::optional(card.at(key).get<double>());
+    };
+    return {number("sm_clock_hz"), number("memory_clock_hz"), number("temperature_c"), number("power_w"),
             card.at("throttle_reasons").get<std::vector<std::string>>()};
   }
-  std::vector<gpu::DeviceCeiling> measure_ceilings() override {
-    std::vector<gpu::DeviceCeiling> out;
-    for (const json& one : recording_.at("ceilings")) {
-      out.push_back({one.at("what"), one.at("per_s"), one.at("source")});
-    }
-    return out;
+  gpu::DeviceCeilings measure_ceilings() override {
+    const auto list = [&](const char* key) {
+      std::vector<gpu::DeviceCeiling> out;
+      for (const json& one : recording_.value(key, json::array())) {
+        out.push_back({one.at("what"), one.at("per_s"), one.at("source")});
+      }
+      return out;
+    };
+    return {list("ceilings"), list("sustained"), recording_.value("sustained_refusal", std::string())};
   }
 
  private:
   json recording_;
   Cycle sample_s_, kernel_s_, gap_s_;
+  std::map<std::string, Cycle> metrics_;
   std::size_t cards_read_ = 0;
   bool ran_ = false;
 };

@@ -1,29 +1,23 @@
 // The fused attention kernels, emulated: with plain multiply-adds, and on tensor cores through an emulation of
 // mma.m16n8k16, against the float64 reference.
-#include "operators/core/builder.hpp"
 #include "operators/exec/gpu_executor.hpp"
 #include "operators/exec/reference.hpp"
 #include "operators/exec/verify.hpp"
 #include "operators/kernels/gpu/plan.hpp"
 #include "tests/gpu_emulation/device.hpp"
+#include "tests/support/attention_case.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace attnprof::operators;
+using attnprof::tests::attention_graph;
+using attnprof::tests::AttentionCase;
 using attnprof::tests::emulation::EmulatedDevice;
 
 namespace {
 
-struct Case {
-  std::int64_t batch, kv_heads, group, n_q, n_k, qk_dim, v_dim;
-  Mask mask;
-  bool bias;
-  double scale;
-  Attention::Weights weights = Attention::Weights::kSoftmax;
-};
-
 constexpr auto kSquares = Attention::Weights::kSquaredRelu;
 
-const std::vector<Case> kCases{
+const std::vector<AttentionCase> kCases{
     {1, 1, 1, 1, 1, 1, 1, {}, false, 1.0},
     {1, 2, 1, 100, 100, 64, 64, {}, false, 0.125},
     {1, 2, 2, 33, 70, 24, 40, {true, 0}, false, 0.2},
@@ -40,35 +34,15 @@ const std::vector<Case> kCases{
     {1, 2, 1, 5, 3, 16, 8, {true, 0}, false, 0.3},
     {1, 1, 2, 40, 50, 16, 24, {true, 0}, false, 0.01, kSquares},
     {1, 1, 1, 3, 600, 16, 24, {}, false, 0.01, kSquares},
+    // Members of a group share a tile, which ends in the middle of the next one.
+    {1, 2, 2, 40, 400, 16, 16, {true, 0}, false, 0.25},
+    {2, 2, 4, 50, 50, 4, 4, {true, 20}, false, 0.5},
+    // Tall tiles, of whole and of ragged key tiles, masked and not.
+    {2, 2, 2, 256, 256, 64, 64, {true, 0}, false, 0.125},
+    {4, 4, 1, 250, 200, 48, 128, {}, false, 0.15},
+    {4, 4, 1, 128, 300, 32, 30, {true, 0}, true, 0.2},
+    {4, 4, 1, 190, 190, 40, 36, {true, 50}, false, 0.2},
 };
-
-Graph attention_graph(DType dtype, const Case& c, bool strided) {
-  GraphBuilder builder(dtype);
-  // Strided: heads beside each other in a row of a projection, as the fused plan reads them.
-  const auto heads = [&](const std::string& name, std::int64_t count, std::int64_t tokens, std::int64_t width) {
-    if (strided) {
-      return builder.input(name, {c.batch, tokens, count * width}).split(2, count, width).transpose(1, 2);
-    }
-    return builder.input(name, {c.batch, count, tokens, width});
-  };
-  Attention op;
-  op.q = heads("q", c.kv_heads * c.group, c.n_q, c.qk_dim).split(1, c.kv_heads, c.group);
-  op.k = heads("k", c.kv_heads, c.n_k, c.qk_dim);
-  op.v = heads("v", c.kv_heads, c.n_k, c.v_dim);
-  op.y = heads("y", c.kv_heads * c.group, c.n_q, c.v_dim).split(1, c.kv_heads, c.group);
-  op.scale = c.scale;
-  op.mask = c.mask;
-  op.tiles = {64, 64};
-  op.weights = c.weights;
-  if (c.bias) {
-    op.bias =
-        builder.input("bias", {c.kv_heads * c.group, c.n_q, c.n_k}).split(0, c.kv_heads, c.group).broadcast(0, c.batch);
-  }
-  Graph graph = builder.take();
-  graph.tensors[static_cast<std::size_t>(op.y.tensor)].role = TensorRole::kOutput;
-  graph.ops.push_back({"attention", op});
-  return graph;
-}
 
 double error_of(const Graph& graph, const std::shared_ptr<EmulatedDevice>& device) {
   const auto executor = make_gpu_executor(device);
@@ -85,6 +59,7 @@ gpu::AttentionArgs args_of(const Graph& graph, const EmulatedDevice& device) {
 TEST_CASE("gpu attention: masks, windows, groups, bias, split keys, in each dtype", "[gpu]") {
   std::size_t tensor_cores = 0;
   std::size_t split = 0;
+  std::size_t tall = 0;
   for (const DType dtype : {DType::kF32, DType::kBf16, DType::kF16}) {
     for (std::size_t i = 0; i < kCases.size(); ++i) {
       const auto device = std::make_shared<EmulatedDevice>();
@@ -96,11 +71,32 @@ TEST_CASE("gpu attention: masks, windows, groups, bias, split keys, in each dtyp
       const gpu::AttentionArgs args = args_of(graph, *device);
       tensor_cores += args.tensor_cores ? 1 : 0;
       split += args.splits > 1 ? 1 : 0;
+      tall += args.tile_rows == 128 ? 1 : 0;
       CHECK(args.tensor_cores == (dtype != DType::kF32));
     }
   }
   CHECK(tensor_cores == 2 * kCases.size());
   CHECK(split >= 10);
+  CHECK(tall >= 6);
+}
+
+TEST_CASE("gpu attention: tiles of keys are doubled where shared memory has room, and tall tiles fill the device",
+          "[gpu]") {
+  const auto device = std::make_shared<EmulatedDevice>();
+  const Graph graph = attention_graph(DType::kBf16, {1, 8, 1, 128, 130, 128, 128, {}, false, 0.1}, false);
+  const auto tiles_at = [&](std::int64_t shared_bytes, int multiprocessors) {
+    device->described.shared_bytes = shared_bytes;
+    device->described.multiprocessors = multiprocessors;
+    const gpu::AttentionArgs args = args_of(graph, *device);
+    CHECK(args.shared_bytes <= shared_bytes);
+    CHECK(error_of(graph, device) <= 6e-3);
+    return std::tuple(args.tensor_cores, args.tile_rows, args.stages);
+  };
+  CHECK(tiles_at(227 * 1024, 8) == std::tuple(true, 128, 2));  // as on compute capability 9.0
+  CHECK(tiles_at(163 * 1024, 8) == std::tuple(true, 128, 1));  // 8.0: so that two blocks fit
+  CHECK(tiles_at(227 * 1024, 132) == std::tuple(true, 64, 2)); // eight tiles would leave the device idle
+  CHECK(tiles_at(60 * 1024, 8) == std::tuple(true, 64, 1));
+  CHECK(tiles_at(48 * 1024, 8) == std::tuple(false, 16, 1));
 }
 
 TEST_CASE("gpu attention: without tensor cores halves go through plain multiply-adds", "[gpu]") {
@@ -114,7 +110,7 @@ TEST_CASE("gpu attention: without tensor cores halves go through plain multiply-
 TEST_CASE("gpu attention: heads too wide for the shared memory of a block are refused with both sizes", "[gpu]") {
   const auto device = std::make_shared<EmulatedDevice>();
   device->described.shared_bytes = 48 * 1024;
-  Case wide = kCases[1];
+  AttentionCase wide = kCases[1];
   wide.qk_dim = 2048;
   const Graph graph = attention_graph(DType::kF32, wide, false);
   const auto reason = make_gpu_executor(device)->unsupported(graph);

@@ -78,6 +78,42 @@ TEST_CASE("gpu program: after a fault of the driver every later call is device_l
   CHECK(kind_of([&] { static_cast<void>(executor->prepare(graph, {})); }) == ErrorKind::kDeviceLost);
 }
 
+TEST_CASE("gpu program: tf32 needs a device that has it, and a library's workspace is part of the memory", "[gpu]") {
+  const auto device = std::make_shared<EmulatedDevice>();
+  GraphBuilder builder(DType::kF32);
+  builder.mark_output(builder.matmul("p", builder.input("a", {8, 16}), builder.input("b", {16, 8})), "c");
+  const Graph graph = builder.take();
+  ExecOptions options;
+  options.math = ProductMath::kTf32;
+  const auto executor = make_gpu_executor(device);
+  CHECK(executor->prepare(graph, options)->kernel_impls().front() == "own product fma 32x32 of tf32");
+  CHECK(executor->prepare(graph, {})->kernel_impls().front() == "own product fma 32x32");
+  const std::int64_t needed = executor->memory_bytes(graph, {}).value();
+  device->workspace_asked *= 4;
+  CHECK(executor->memory_bytes(graph, {}).value() == needed + 3 * device->workspace_asked / 4);
+  device->described.compute_major = 7;
+  CHECK(kind_of([&] { static_cast<void>(executor->prepare(graph, options)); }) == ErrorKind::kUnsupported);
+  CHECK(kind_of([&] { static_cast<void>(make_cpu_executor()->prepare(graph, options)); }) == ErrorKind::kUnsupported);
+}
+
+TEST_CASE("emulation: a copy for later is not there before it is waited for, group by group", "[gpu]") {
+  std::vector<int> seen;
+  run_grid(Dim3(1), Dim3(1), 2 * sizeof(int), false, [&] {
+    const int from[2] = {7, 8};
+    auto* to = reinterpret_cast<int*>(shared_memory());
+    copy_later(to, from, 4);
+    commit_copies();
+    copy_later(to + 1, from + 1, 4);
+    commit_copies();
+    seen.push_back(to[0]);
+    wait_for_copies(1);
+    seen.insert(seen.end(), {to[0], to[1]});
+    wait_for_copies(0);
+    seen.push_back(to[1]);
+  });
+  CHECK(seen == std::vector<int>{-1, 7, -1, 8}); // shared memory begins with all bits set
+}
+
 TEST_CASE("emulation: threads meet at barriers, and a barrier that some never reach is reported", "[gpu]") {
   std::vector<int> seen(64);
   run_grid(Dim3(2), Dim3(64), 64 * sizeof(int), false, [&] {
@@ -99,6 +135,13 @@ TEST_CASE("emulation: threads meet at barriers, and a barrier that some never re
     run_grid(Dim3(1), Dim3(32), 0, false, [] { current().flat < 16 ? wait_for_block() : wait_for_warp(); });
   };
   CHECK_THROWS_WITH(crossed(), Catch::Contains("at different places"));
+  const auto early = [] {
+    run_grid(Dim3(1), Dim3(1), 0, false, [] {
+      const int one = 1;
+      copy_later(reinterpret_cast<std::byte*>(const_cast<int*>(&one)) + 1, &one, 4);
+    });
+  };
+  CHECK_THROWS_WITH(early(), Catch::Contains("misaligned address: a multiple of 4"));
   const auto flat = [] { run_grid(Dim3(1), Dim3(32), 0, true, [] { wait_for_block(); }); };
   CHECK_THROWS_WITH(flat(), Catch::Contains("without barriers"));
 }

@@ -78,6 +78,14 @@ TEST_CASE("gpu metrics: by dtype, with the factors of fused and paired operation
   const MetricPlan f16 = plan_metrics(hopper_names(), DType::kF16);
   REQUIRE(f16.absent.size() == 1);
   CHECK(f16.absent[0].first == GpuQuantity::kExpInstructions);
+  // Products of f32 in tf32 run on tensor cores; the chip's list above has no metric for it.
+  const MetricPlan tf32 = plan_metrics(hopper_names(), DType::kF32, attnprof::operators::ProductMath::kTf32);
+  CHECK(tf32.absent.size() == 2);
+  std::vector<std::string> more = hopper_names();
+  more.insert(std::lower_bound(more.begin(), more.end(), "sm__ops_path_tensor_src_tf32_dst_fp32"),
+              "sm__ops_path_tensor_src_tf32_dst_fp32");
+  CHECK(plan_metrics(more, DType::kF32, attnprof::operators::ProductMath::kTf32).metrics().back() ==
+        "sm__ops_path_tensor_src_tf32_dst_fp32.sum");
   CHECK(plan_metrics(hopper_names(), DType::kBf16).metrics().back() == "sm__ops_path_tensor_src_bf16_dst_fp32.sum");
 }
 

@@ -2,6 +2,7 @@
 #include "operators/core/cost.hpp"
 #include "operators/core/fuse_copies.hpp"
 #include "operators/core/plan.hpp"
+#include "operators/core/product_math.hpp"
 #include "operators/exec/fill.hpp"
 #include "operators/workload.hpp"
 #include "tests/support/catch.hpp"
@@ -197,4 +198,19 @@ TEST_CASE("attention tiles are whole vectors and never larger than the problem n
       CHECK(masked.queries == tiles.queries);
     }
   }
+}
+
+TEST_CASE("math: products in tf32 are part of a case's id, those in f32 are not, and other dtypes have neither") {
+  const Config plain = resolve(parse_case_id("variant=mha:seq_len=16:math=f32"));
+  CHECK(plain == resolve(parse_case_id("variant=mha:seq_len=16")));
+  CHECK(case_id(plain).find("math") == std::string::npos);
+  const Config tf32 = resolve(parse_case_id("variant=mha:seq_len=16:math=tf32"));
+  CHECK(case_id(tf32).find(":dtype=f32:math=tf32:") != std::string::npos);
+  CHECK(resolve(parse_case_id(case_id(tf32))) == tf32);
+  CHECK(product_dtype_of(tf32) == "tf32");
+  CHECK(product_dtype_of(plain) == "f32");
+  CHECK(product_dtype_of(resolve(parse_case_id("variant=mha:dtype=bf16"))) == "bf16");
+  CHECK_THROWS_WITH(resolve(parse_case_id("variant=mha:dtype=bf16:math=tf32")), Catch::Contains("these are bf16"));
+  // The op list does not depend on it: the same work is counted.
+  CHECK(build(tf32).ops.size() == build(plain).ops.size());
 }

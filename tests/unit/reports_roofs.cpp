@@ -2,6 +2,7 @@
 #include "reports/derive.hpp"
 #include "reports/hardware.hpp"
 #include "reports/roofs.hpp"
+#include "reports/spec_sheets.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/reports_records.hpp"
 
@@ -205,6 +206,32 @@ TEST_CASE("a bad hardware file is refused with the key") {
                     Contains("L2") && Contains("DRAM"));
   tests::FakeFiles files;
   CHECK_THROWS_WITH(find_hardware(files, "h20"), Contains("h20") && Contains("h200-sxm") && Contains("a100-sxm-80gb"));
+}
+
+TEST_CASE("roofs: products in tf32 have their own ceiling, and only where they were asked for") {
+  tests::FakeFiles files;
+  const profilers::Machine machine = find_hardware(files, "a100").machine;
+  CHECK(roofs_at(machine, "tf32", 1).matrix->label == "tensor tf32, 1 thread");
+  CHECK(roofs_at(machine, "tf32", 1).matrix->per_s == 156e12);
+  CHECK(roofs_at(machine, "tf32", 1).vector->per_s == 19.5e12);
+  CHECK(roofs_at(machine, "f32", 1).matrix->per_s == 19.5e12);
+  CHECK(roofs_at(find_hardware(files, "v100").machine, "tf32", 1).matrix->per_s == 15.7e12);
+  profilers::Record record;
+  record.config.set("device", std::string("cuda"));
+  record.config.set("dtype", std::string("f32"));
+  record.config.set("math", std::string("tf32"));
+  CHECK(roofs_for(machine, record).matrix->per_s == 156e12);
+  record.config.set("math", std::string("f32"));
+  CHECK(roofs_for(machine, record).matrix->per_s == 19.5e12);
+}
+
+TEST_CASE("data sheets: the sheet of a device is found by the name of its driver, and no other's") {
+  CHECK(spec_sheet_of("NVIDIA H200")->name == "h200-sxm");
+  CHECK(spec_sheet_of("NVIDIA A100-SXM4-80GB")->name == "a100-sxm-80gb");
+  CHECK(spec_sheet_of("Tesla V100-SXM2-32GB")->name == "v100-sxm2");
+  for (const char* other : {"NVIDIA H200 NVL", "NVIDIA L40", "NVIDIA A100-SXM4-40GB", "", "NVIDIA"}) {
+    CHECK(spec_sheet_of(other) == nullptr);
+  }
 }
 
 TEST_CASE("data sheets: every figure is positive, has its source, and the machine is made of it") {

@@ -69,8 +69,9 @@ __device__ inline AttentionBlock block_of(const AttentionArgs& args) {
   block.batch = rest / members / args.kv_heads;
   block.first_column = static_cast<std::int64_t>(blockIdx.y) * kValueColumns;
   block.split = blockIdx.z;
-  // A tile that crosses the end of a group member holds its first and last queries: any key may be visited.
-  const bool crosses = args.flat_group && query_of(args, block.first_row) > query_of(args, block.last_row - 1);
+  // A tile that crosses the end of a group member holds its last query and the first of the next: any key may be
+  // visited.
+  const bool crosses = args.flat_group && block.first_row / args.n_q != (block.last_row - 1) / args.n_q;
   std::int64_t begin = crosses ? row_first_key(args, 0) : row_first_key(args, block.first_row);
   std::int64_t end = crosses ? row_end_key(args, args.n_q - 1) : row_end_key(args, block.last_row - 1);
   begin = begin / args.tile_keys * args.tile_keys;
@@ -240,7 +241,8 @@ __global__ void __launch_bounds__(kPlainThreads) attention_kernel(ATTNPROF_PARAM
 constexpr int kCombineBlock = 128;
 
 /// One row a block: the parts of a row, weighed by their maxima, or plain sums of squared-relu parts.
-__global__ void __launch_bounds__(kCombineBlock) combine_kernel(ATTNPROF_PARAMETER AttentionArgs args) {
+template <int kThreads>
+__global__ void __launch_bounds__(kThreads) combine_kernel(ATTNPROF_PARAMETER AttentionArgs args) {
   AttentionBlock block{};
   block.rows = args.flat_group ? args.group * args.n_q : args.n_q;
   const std::int64_t members = args.flat_group ? 1 : args.group;
@@ -261,7 +263,7 @@ __global__ void __launch_bounds__(kCombineBlock) combine_kernel(ATTNPROF_PARAMET
     sum += partial[1] * (args.squared_relu ? 1.0F : expf(partial[0] - shift));
   }
   const float factor = args.squared_relu ? args.scale : 1.0F / (sum == 0.0F ? 1.0F : sum);
-  for (std::int64_t column = threadIdx.x; column < args.v_dim; column += kCombineBlock) {
+  for (std::int64_t column = threadIdx.x; column < args.v_dim; column += kThreads) {
     float value = 0.0F;
     for (block.split = 0; block.split < args.splits; ++block.split) {
       const float* partial = partial_of(args, block, row);
@@ -273,7 +275,7 @@ __global__ void __launch_bounds__(kCombineBlock) combine_kernel(ATTNPROF_PARAMET
 
 inline void start_combination(const AttentionArgs& args, Stream stream) {
   if (args.splits > 1) {
-    const auto kernel = combine_kernel;
+    const auto kernel = combine_kernel<kCombineBlock>;
     const std::int64_t blocks = rows_of(args) * args.batch * args.kv_heads * members_of(args);
     ATTNPROF_LAUNCH_FLAT(kernel, dim3(static_cast<unsigned>(blocks)), dim3(kCombineBlock), stream, args);
   }

@@ -10,6 +10,7 @@
 #include <cuda_runtime.h>
 
 #define ATTNPROF_UNROLL _Pragma("unroll")
+#define ATTNPROF_UNROLL_TWICE _Pragma("unroll 2")
 /// Parameters stay in constant memory although they are indexed.
 #define ATTNPROF_PARAMETER const __grid_constant__
 #define ATTNPROF_SHARED(type, name)                                                                                    \
@@ -40,33 +41,74 @@ __device__ __forceinline__ void copy_16_bytes(void* to, const void* from) {
   *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
 }
 
-/// Two neighbouring values as one register.
-__device__ __forceinline__ std::uint32_t pair_at(const std::uint16_t* values) {
-  return *reinterpret_cast<const std::uint32_t*>(values);
+/// Two neighbouring values, packed in one register, to an address of a multiple of four bytes.
+__device__ __forceinline__ void put_pair_at(std::uint16_t* to, std::uint32_t pair) {
+  *reinterpret_cast<std::uint32_t*>(to) = pair;
+}
+/// 2^x; 2^-inf is 0.
+__device__ __forceinline__ float power_of_two(float x) {
+  float out = 0.0F;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
+  return out;
+}
+
+// What follows needs compute capability 8.0. On older devices the planner never chooses the kernels that use it; they
+// are compiled empty.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+#define ATTNPROF_SINCE_80(...) __VA_ARGS__
+#else
+#define ATTNPROF_SINCE_80(...)
+#endif
+
+__device__ __forceinline__ std::uint32_t shared_address(const void* shared) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+}
+/// From memory into shared memory, past the registers: there when wait_for_copies says so.
+__device__ __forceinline__ void copy_16_bytes_later(void* to, const void* from) {
+  ATTNPROF_SINCE_80(asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)
+                                 : "memory"));
+}
+/// Ends a group of copies.
+__device__ __forceinline__ void commit_copies() {
+  ATTNPROF_SINCE_80(asm volatile("cp.async.commit_group;" ::: "memory"));
+}
+/// Until all of this thread's groups but the last kOpen have arrived.
+template <int kOpen>
+__device__ __forceinline__ void wait_for_copies() {
+  ATTNPROF_SINCE_80(asm volatile("cp.async.wait_group %0;" ::"n"(kOpen) : "memory"));
 }
 
 /// d += a b for one 16 x 8 tile of a warp with inner size 16, fragments as in the PTX manual, mma.m16n8k16.
 template <bool kBf16>
-__device__ __forceinline__ void multiply_tile(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+__device__ __forceinline__ void multiply_tile(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                              std::uint32_t b1) {
   if constexpr (kBf16) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                 "{%0,%1,%2,%3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    ATTNPROF_SINCE_80(
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                     "{%0,%1,%2,%3};"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1)));
   } else {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                 "{%0,%1,%2,%3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    ATTNPROF_SINCE_80(
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                     "{%0,%1,%2,%3};"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1)));
   }
 }
 
-/// The right factor of one tile from 16 rows of 8 values in shared memory, which lie row by row: rows are the inner
-/// dimension, so the fragment is their transpose.
-__device__ __forceinline__ void load_transposed(std::uint32_t (&b)[2], const std::uint16_t* tile, int stride) {
-  const std::uint16_t* row = tile + (threadIdx.x % 16) * stride;
-  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];" : "=r"(b[0]), "=r"(b[1]) : "r"(address));
+/// Four 8 x 8 matrices of 16-bit values from shared memory. Lane l gives the address of row l % 8 of matrix l / 8 and
+/// gets, of each, the values of row l / 4 in columns l % 4 * 2 and the next; transposed: of column l / 4 in rows
+/// l % 4 * 2 and the next.
+__device__ __forceinline__ void load_matrices(std::uint32_t (&out)[4], const std::uint16_t* row) {
+  ATTNPROF_SINCE_80(asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                                 : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+                                 : "r"(shared_address(row))));
+}
+__device__ __forceinline__ void load_matrices_transposed(std::uint32_t (&out)[4], const std::uint16_t* row) {
+  ATTNPROF_SINCE_80(asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                                 : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+                                 : "r"(shared_address(row))));
 }
 
 } // namespace attnprof::operators::gpu

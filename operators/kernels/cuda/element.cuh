@@ -10,6 +10,12 @@ __device__ __forceinline__ float bf16_value(std::uint16_t bits) {
   return __uint_as_float(static_cast<std::uint32_t>(bits) << 16U);
 }
 
+/// To the nearest value of 11 significant bits, ties away from zero, as cvt.rna.tf32 does.
+__device__ __forceinline__ float tf32_value(float x) {
+  const bool finite = fabsf(x) <= 3.40282347e38F;
+  return finite ? __uint_as_float((__float_as_uint(x) + 0x1000U) & 0xffffe000U) : x;
+}
+
 __device__ __forceinline__ float load(const Operand& from, std::int64_t at) {
   if (from.dtype == DType::kF32) {
     return reinterpret_cast<const float*>(from.address)[at];
@@ -125,26 +131,41 @@ __device__ __forceinline__ float sigmoid_of(float x) {
   return 1.0F / (1.0F + expf(-x));
 }
 
-/// One step on one value. `attended`: whether a mask step keeps it.
-__device__ __forceinline__ float step_value(const StepArgs& step, float x, float operand, bool attended) {
-  switch (step.fn) {
-  case StepFn::kScale: return x * step.value;
-  case StepFn::kAdd: return x + operand;
-  case StepFn::kMul: return x * operand;
-  case StepFn::kRelu: return fmaxf(x, 0.0F);
-  case StepFn::kGelu: return 0.5F * (x * (1.0F + erff(x * 0.70710678118654752440F)));
-  case StepFn::kSilu: return x * sigmoid_of(x);
-  case StepFn::kSigmoid: return sigmoid_of(x);
-  case StepFn::kMaskFill: return attended ? x : -INFINITY;
-  case StepFn::kMaskZero: return attended ? x : 0.0F;
-  case StepFn::kSquare: return x * x;
-  case StepFn::kExp: return expf(x);
-  case StepFn::kEluPlusOne: return expf(fminf(x, 0.0F)) + fmaxf(x, 0.0F);
-  case StepFn::kDivide: return x / operand;
-  case StepFn::kTanh: return tanhf(x);
-  case StepFn::kGeluTanh: return 0.5F * (x * (1.0F + tanhf(0.79788456080286535588F * (x + 0.044715F * (x * x * x)))));
+/// x[i] = f(x[i], operand[i], whether a mask keeps it): the step is chosen once for all neighbours.
+template <int kWidth, class F>
+__device__ __forceinline__ void for_each_neighbour(float (&x)[kWidth], F f) {
+  ATTNPROF_UNROLL
+  for (int i = 0; i < kWidth; ++i) {
+    x[i] = f(x[i], i);
   }
-  return x;
+}
+
+/// One step on kWidth neighbours; those in [first, end) are attended to where it is a mask.
+template <int kWidth>
+__device__ __forceinline__ void apply_step(float (&x)[kWidth], const StepArgs& step, const float (&operand)[kWidth],
+                                           std::int64_t first, std::int64_t end) {
+  const auto each = [&](auto f) { for_each_neighbour<kWidth>(x, f); };
+  const auto attended = [&](int i) { return !step.masked || (i >= first && i < end); };
+  switch (step.fn) {
+  case StepFn::kScale: return each([&](float v, int) { return v * step.value; });
+  case StepFn::kAdd: return each([&](float v, int i) { return v + operand[i]; });
+  case StepFn::kMul: return each([&](float v, int i) { return v * operand[i]; });
+  case StepFn::kRelu: return each([](float v, int) { return fmaxf(v, 0.0F); });
+  case StepFn::kGelu: return each([](float v, int) { return 0.5F * (v * (1.0F + erff(v * 0.70710678118654752440F))); });
+  case StepFn::kSilu: return each([](float v, int) { return v * sigmoid_of(v); });
+  case StepFn::kSigmoid: return each([](float v, int) { return sigmoid_of(v); });
+  case StepFn::kMaskFill: return each([&](float v, int i) { return attended(i) ? v : -INFINITY; });
+  case StepFn::kMaskZero: return each([&](float v, int i) { return attended(i) ? v : 0.0F; });
+  case StepFn::kSquare: return each([](float v, int) { return v * v; });
+  case StepFn::kExp: return each([](float v, int) { return expf(v); });
+  case StepFn::kEluPlusOne: return each([](float v, int) { return expf(fminf(v, 0.0F)) + fmaxf(v, 0.0F); });
+  case StepFn::kDivide: return each([&](float v, int i) { return v / operand[i]; });
+  case StepFn::kTanh: return each([](float v, int) { return tanhf(v); });
+  case StepFn::kGeluTanh:
+    return each([](float v, int) {
+      return 0.5F * (v * (1.0F + tanhf(0.79788456080286535588F * (v + 0.044715F * (v * v * v)))));
+    });
+  }
 }
 
 /// All steps on kWidth neighbours that begin at `index`; the last two positions of it are query and key.
@@ -152,7 +173,7 @@ template <int kWidth>
 __device__ __forceinline__ void apply_steps(float (&x)[kWidth], const StepList& list, const Index& index, int rank) {
   for (int s = 0; s < list.count; ++s) {
     const StepArgs& step = list.steps[s];
-    float operand[kWidth] = {};
+    alignas(16) float operand[kWidth] = {};
     if (step.operand.address != nullptr) {
       load_wide<kWidth>(operand, step.operand, place_of(step.operand, index, rank),
                         rank > 0 ? step.operand.strides[rank - 1] : 0);
@@ -164,10 +185,7 @@ __device__ __forceinline__ void apply_steps(float (&x)[kWidth], const StepList& 
       first = first_key(step.window, query, list.queries, list.keys) - index.at[rank - 1];
       end = end_key(query, list.queries, list.keys) - index.at[rank - 1];
     }
-    ATTNPROF_UNROLL
-    for (int i = 0; i < kWidth; ++i) {
-      x[i] = step_value(step, x[i], operand[i], !step.masked || (i >= first && i < end));
-    }
+    apply_step<kWidth>(x, step, operand, first, end);
   }
 }
 

@@ -21,26 +21,40 @@ __device__ __forceinline__ void for_each_flat(std::int64_t count, Visit visit) {
   }
 }
 
+/// Loads that a thread starts before it waits for the first: as many bytes must be on their way as memory takes to
+/// answer.
+constexpr int kLoadsAhead = 2;
+
 template <int kWidth>
 __global__ void __launch_bounds__(kFlatBlock) elementwise_kernel(ATTNPROF_PARAMETER ElementwiseArgs args) {
-  for_each_flat(args.space.count / kWidth, [&](std::int64_t flat) {
-    const int rank = args.space.rank;
-    const Index index = index_of(args.space, flat * kWidth);
-    float x[kWidth];
-    load_wide<kWidth>(x, args.x, place_of(args.x, index, rank), rank > 0 ? args.x.strides[rank - 1] : 0);
-    apply_steps<kWidth>(x, args.steps, index, rank);
-    store_wide<kWidth>(args.y, place_of(args.y, index, rank), x);
-  });
+  const int rank = args.space.rank;
+  const std::int64_t count = args.space.count / kWidth;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t flat = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; flat < count;
+       flat += kLoadsAhead * step) {
+    Index index[kLoadsAhead];
+    alignas(16) float x[kLoadsAhead][kWidth];
+    ATTNPROF_UNROLL
+    for (int i = 0; i < kLoadsAhead; ++i) {
+      if (flat + i * step < count) {
+        index[i] = index_of(args.space, (flat + i * step) * kWidth);
+        load_wide<kWidth>(x[i], args.x, place_of(args.x, index[i], rank), rank > 0 ? args.x.strides[rank - 1] : 0);
+      }
+    }
+    ATTNPROF_UNROLL
+    for (int i = 0; i < kLoadsAhead; ++i) {
+      if (flat + i * step < count) {
+        apply_steps<kWidth>(x[i], args.steps, index[i], rank);
+        store_wide<kWidth>(args.y, place_of(args.y, index[i], rank), x[i]);
+      }
+    }
+  }
 }
 
 inline void start(const ElementwiseArgs& args, Stream stream) {
-  if (args.wide) {
-    const auto kernel = elementwise_kernel<kWide>;
-    ATTNPROF_LAUNCH_FLAT(kernel, dim3(flat_blocks(args.space.count / kWide)), dim3(kFlatBlock), stream, args);
-  } else {
-    const auto kernel = elementwise_kernel<1>;
-    ATTNPROF_LAUNCH_FLAT(kernel, dim3(flat_blocks(args.space.count)), dim3(kFlatBlock), stream, args);
-  }
+  const auto kernel = args.wide ? elementwise_kernel<kWide> : elementwise_kernel<1>;
+  const std::int64_t threads = ceil_div(args.space.count / (args.wide ? kWide : 1), kLoadsAhead);
+  ATTNPROF_LAUNCH_FLAT(kernel, dim3(flat_blocks(threads)), dim3(kFlatBlock), stream, args);
 }
 
 constexpr int kTransposeTile = 32;
@@ -88,44 +102,59 @@ inline void start(const TransposeArgs& args, Stream stream) {
                   sizeof(float) * kTransposeTile * (kTransposeTile + 1), stream, args);
 }
 
+template <int kWidth>
 __global__ void __launch_bounds__(kFlatBlock) rope_kernel(ATTNPROF_PARAMETER RopeArgs args) {
-  for_each_flat(args.space.count, [&](std::int64_t flat) {
-    const Index index = index_of(args.space, flat);
+  for_each_flat(args.space.count / kWidth, [&](std::int64_t flat) {
+    const Index index = index_of(args.space, flat * kWidth);
     const std::int64_t x = place_of(args.x, index, args.space.rank);
     const std::int64_t y = place_of(args.y, index, args.space.rank);
     const std::int64_t angle = place_of(args.table, index, args.space.rank);
-    const float first = load(args.x, x);
-    const float second = load(args.x, x + args.x_half);
-    const float cosine = load(args.table, angle);
-    const float sine = load(args.table, angle + args.table_half);
-    store(args.y, y, first * cosine - second * sine);
-    store(args.y, y + args.y_half, second * cosine + first * sine);
+    alignas(16) float first[kWidth];
+    alignas(16) float second[kWidth];
+    alignas(16) float cosine[kWidth];
+    alignas(16) float sine[kWidth];
+    load_wide<kWidth>(first, args.x, x, 1);
+    load_wide<kWidth>(second, args.x, x + args.x_half, 1);
+    load_wide<kWidth>(cosine, args.table, angle, 1);
+    load_wide<kWidth>(sine, args.table, angle + args.table_half, 1);
+    ATTNPROF_UNROLL
+    for (int i = 0; i < kWidth; ++i) {
+      const float turned = first[i] * cosine[i] - second[i] * sine[i];
+      second[i] = second[i] * cosine[i] + first[i] * sine[i];
+      first[i] = turned;
+    }
+    store_wide<kWidth>(args.y, y, first);
+    store_wide<kWidth>(args.y, y + args.y_half, second);
   });
 }
 inline void start(const RopeArgs& args, Stream stream) {
-  const auto kernel = rope_kernel;
-  ATTNPROF_LAUNCH_FLAT(kernel, dim3(flat_blocks(args.space.count)), dim3(kFlatBlock), stream, args);
+  const auto kernel = args.wide ? rope_kernel<kWide> : rope_kernel<1>;
+  ATTNPROF_LAUNCH_FLAT(kernel, dim3(flat_blocks(args.space.count / (args.wide ? kWide : 1))), dim3(kFlatBlock), stream,
+                       args);
 }
 
+template <int kWidth>
 __global__ void __launch_bounds__(kFlatBlock) gather_kernel(ATTNPROF_PARAMETER GatherArgs args) {
-  for_each_flat(args.space.count, [&](std::int64_t flat) {
-    const Index index = index_of(args.space, flat);
+  for_each_flat(args.space.count / kWidth, [&](std::int64_t flat) {
+    const Index index = index_of(args.space, flat * kWidth);
     std::int64_t row = 0;
     ATTNPROF_UNROLL
     for (int d = 0; d < kMaxRank; ++d) {
       row = d == args.row_dim ? index.at[d] : row;
     }
     const float from = load(args.index, row * args.index.strides[0]);
-    float value = 0.0F;
+    alignas(16) float value[kWidth] = {};
     if (from >= 0.0F) {
-      value = load(args.x, place_of(args.x, index, args.space.rank) + static_cast<std::int64_t>(from) * args.x_row);
+      const std::int64_t at = place_of(args.x, index, args.space.rank) + static_cast<std::int64_t>(from) * args.x_row;
+      load_wide<kWidth>(value, args.x, at, args.x.strides[args.space.rank - 1]);
     }
-    store(args.y, place_of(args.y, index, args.space.rank), value);
+    store_wide<kWidth>(args.y, place_of(args.y, index, args.space.rank), value);
   });
 }
 inline void start(const GatherArgs& args, Stream stream) {
-  const auto kernel = gather_kernel;
-  ATTNPROF_LAUNCH_FLAT(kernel, dim3(flat_blocks(args.space.count)), dim3(kFlatBlock), stream, args);
+  const auto kernel = args.wide ? gather_kernel<kWide> : gather_kernel<1>;
+  ATTNPROF_LAUNCH_FLAT(kernel, dim3(flat_blocks(args.space.count / (args.wide ? kWide : 1))), dim3(kFlatBlock), stream,
+                       args);
 }
 
 __global__ void __launch_bounds__(kFlatBlock) cumsum_kernel(ATTNPROF_PARAMETER CumSumArgs args) {

@@ -21,11 +21,12 @@ struct StridedProduct {
   __device__ std::int64_t rows() const { return args.m; }
   __device__ std::int64_t columns() const { return args.n; }
   __device__ std::int64_t inner() const { return args.k; }
+  __device__ float factor(float x) const { return args.tf32 ? tf32_value(x) : x; }
   __device__ float a(std::int64_t row, std::int64_t k) const {
-    return load(args.a, place_of(args.a, batch, args.batch.rank) + row * args.a_row + k * args.a_column);
+    return factor(load(args.a, place_of(args.a, batch, args.batch.rank) + row * args.a_row + k * args.a_column));
   }
   __device__ float b(std::int64_t k, std::int64_t column) const {
-    return load(args.b, place_of(args.b, batch, args.batch.rank) + k * args.b_row + column * args.b_column);
+    return factor(load(args.b, place_of(args.b, batch, args.batch.rank) + k * args.b_row + column * args.b_column));
   }
   __device__ void put(std::int64_t row, std::int64_t column, float value) const {
     const int rank = args.batch.rank + 2;

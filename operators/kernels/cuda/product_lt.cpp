@@ -92,8 +92,9 @@ class LtProduct final : public Kernel {
   }
 
   [[nodiscard]] std::string impl() const override {
-    std::string out = fmt::format("cublaslt algo {} tile {} stages {}", config(CUBLASLT_ALGO_CONFIG_ID),
-                                  config(CUBLASLT_ALGO_CONFIG_TILE_ID), config(CUBLASLT_ALGO_CONFIG_STAGES_ID));
+    std::string out =
+        fmt::format("cublaslt{} algo {} tile {} stages {}", args_.tf32 ? " tf32" : "", config(CUBLASLT_ALGO_CONFIG_ID),
+                    config(CUBLASLT_ALGO_CONFIG_TILE_ID), config(CUBLASLT_ALGO_CONFIG_STAGES_ID));
     if (const int splits = config(CUBLASLT_ALGO_CONFIG_SPLITK_NUM); splits > 1) {
       out += fmt::format(" split-k {}", splits);
     }
@@ -107,7 +108,9 @@ class LtProduct final : public Kernel {
   /// cuBLASLt thinks column by column: row-major c = a b is c^T = b^T a^T to it.
   void describe(const FactorLayout& left, const FactorLayout& right) {
     description_ = std::make_unique<Description>();
-    require_lt(cublasLtMatmulDescCreate(description_->put(), CUBLAS_COMPUTE_32F, CUDA_R_32F), "describing a product");
+    require_lt(cublasLtMatmulDescCreate(description_->put(),
+                                        args_.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
+               "describing a product");
     set(*description_, CUBLASLT_MATMUL_DESC_TRANSA, left.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(*description_, CUBLASLT_MATMUL_DESC_TRANSB, right.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     const bool biased = epilogue_.bias >= 0;

@@ -10,6 +10,8 @@ inline constexpr int kMaxRank = 8;
 inline constexpr int kMaxSteps = 12;
 /// Elements that a thread moves at once where rows are dense and aligned: 16 bytes of a 16-bit type.
 inline constexpr int kWide = 8;
+/// Width of values up to which the attention's blocks are narrow.
+inline constexpr int kNarrowValues = 32;
 
 /// The index space of a launch: neighbouring dimensions that every operand can merge are one.
 struct Space {
@@ -76,6 +78,7 @@ struct RopeArgs {
   Space space;
   Operand x, y, table;
   std::int64_t x_half = 0, y_half = 0, table_half = 0;
+  bool wide = false;
 };
 
 /// Space: that of y; x has a stride of 0 along the gathered dimension and adds index * x_row.
@@ -84,6 +87,7 @@ struct GatherArgs {
   int row_dim = 0;
   Operand x, y, index; ///< index.strides[0]: between indices
   std::int64_t x_row = 0;
+  bool wide = false;
 };
 
 /// Outer: y without its last dimension, which has `columns`.
@@ -128,7 +132,8 @@ struct ProductArgs {
   std::int64_t m = 0, n = 0, k = 0;
   Operand a, b, c;
   std::int64_t a_row = 0, a_column = 0, b_row = 0, b_column = 0, c_row = 0, c_column = 0;
-  StepList steps; ///< operands: strides of batch, then row, then column
+  StepList steps;    ///< operands: strides of batch, then row, then column
+  bool tf32 = false; ///< factors are f32 and rounded to 11 significant bits
   std::byte* workspace = nullptr;
   std::int64_t workspace_bytes = 0;
 };
@@ -144,10 +149,13 @@ struct AttentionArgs {
   bool flat_group = false; ///< rows run over group and queries, so that a group shares what it reads of its keys
   bool tensor_cores = false;
   std::int64_t tile_rows = 0, tile_keys = 0;
+  int stages = 1;                ///< tiles of keys and values in shared memory: one is multiplied while another arrives
   std::int64_t shared_bytes = 0; ///< of a block
   std::int64_t splits = 1;       ///< of the keys; above 1 partial results go to `partial` and are combined
   /// [batch * kv_heads * members][splits][rows][v_dim + 2] in f32: maximum, sum, values.
   float* partial = nullptr;
+  std::byte* workspace = nullptr; ///< of a library that takes the launch; the same memory as `partial`
+  std::int64_t workspace_bytes = 0;
 };
 
 using LaunchArgs = std::variant<ElementwiseArgs, TransposeArgs, RowsArgs, RopeArgs, GatherArgs, ReduceArgs, CumSumArgs,

@@ -13,7 +13,7 @@
 namespace attnprof::operators::gpu {
 
 /// Raised with each change of this file or of args.hpp that an older plugin would misread.
-inline constexpr int kPluginAbi = 1;
+inline constexpr int kPluginAbi = 2;
 
 struct DeviceFacts {
   std::string name; ///< "NVIDIA H200"
@@ -73,11 +73,17 @@ struct CardState {
   std::vector<std::string> throttle_reasons; ///< those that lower the clock, the idle state not among them
 };
 
-/// A peak that was measured on the device: "fma f32", "tensor bf16", "exp f32" per second, "L2" and "DRAM" in B/s.
+/// A peak of the device: "fma f32", "tensor bf16", "tensor tf32", "exp f32" per second, "L2" and "DRAM" in B/s.
 struct DeviceCeiling {
   std::string what;
   double per_s = 0;
-  std::string source; ///< the loop or the library that reached it
+  std::string source; ///< the loop or the library that reached it, or the metric that states it
+};
+struct DeviceCeilings {
+  std::vector<DeviceCeiling> measured;
+  /// What CUPTI states as the most that the device sustains, at the clock of the run that asked.
+  std::vector<DeviceCeiling> sustained;
+  std::string sustained_refusal; ///< why there are none
 };
 
 /// One launch made ready: library descriptors made and an algorithm chosen, or a kernel of our own.
@@ -88,6 +94,8 @@ class Kernel {
   virtual void start() = 0;
   /// Library and what it chose, such as "cublaslt algo 21 tile 18"; empty: the own kernel of the launch.
   [[nodiscard]] virtual std::string impl() const = 0;
+  /// Why a library that was asked for did not take the launch; empty where none was, or it did.
+  [[nodiscard]] virtual std::string note() const { return {}; }
 };
 
 /// A device with one stream. After an error that the driver cannot recover from, every call throws
@@ -102,8 +110,8 @@ class Device {
   [[nodiscard]] virtual std::int64_t free_bytes() = 0;
   virtual void write(std::byte* to, std::span<const std::byte> from) = 0;
   virtual void read(std::span<std::byte> to, const std::byte* from) = 0;
-  /// Bytes of workspace that prepare() wants for products.
-  [[nodiscard]] virtual std::int64_t product_workspace_bytes() const = 0;
+  /// Bytes of workspace that a library wants for this launch, whose addresses may be null; 0 where an own kernel runs.
+  [[nodiscard]] virtual std::int64_t workspace_bytes(const LaunchArgs& args) = 0;
   /// Addresses in `args` must stay as they are as long as the kernel.
   virtual std::unique_ptr<Kernel> prepare(const LaunchArgs& args) = 0;
   virtual void synchronize() = 0;
@@ -123,8 +131,8 @@ class Device {
   /// Base names that the profiler knows for this chip, and passes that a set takes; empty or absent without a profiler.
   [[nodiscard]] virtual std::vector<std::string> metric_names() = 0;
   [[nodiscard]] virtual CardState card_state() = 0;
-  /// Takes about a second.
-  virtual std::vector<DeviceCeiling> measure_ceilings() = 0;
+  /// Takes about two seconds.
+  virtual DeviceCeilings measure_ceilings() = 0;
 };
 
 /// What the plugin library exports as `attnprof_gpu_identity`, checked before anything else of it is touched.

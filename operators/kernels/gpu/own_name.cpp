@@ -30,24 +30,33 @@ std::string name_of(const ElementwiseArgs& args) {
   }
   return fmt::format("{}{}", steps.empty() ? "copy" : steps, args.wide ? " x8" : "");
 }
+std::string name_of(const RopeArgs& args) {
+  return args.wide ? "rope x8" : "rope";
+}
+std::string name_of(const GatherArgs& args) {
+  return args.wide ? "gather x8" : "gather";
+}
 
 std::string name_of(const AttentionArgs& args) {
-  return fmt::format("{}attention {} {}x{}{}", args.squared_relu ? "relu2 " : "", args.tensor_cores ? "mma" : "fma",
-                     args.tile_rows, args.tile_keys, args.splits > 1 ? fmt::format(", {} splits", args.splits) : "");
+  return fmt::format("{}attention {} {}x{}{}{}", args.squared_relu ? "relu2 " : "", args.tensor_cores ? "mma" : "fma",
+                     args.tile_rows, args.tile_keys, args.stages > 1 ? " double" : "",
+                     args.splits > 1 ? fmt::format(", {} splits", args.splits) : "");
 }
 
 } // namespace
 
 std::string own_name(const LaunchArgs& args) {
-  return "own " + std::visit(Overloaded{[](const TransposeArgs&) { return std::string("transpose"); },
-                                        [](const RopeArgs&) { return std::string("rope"); },
-                                        [](const GatherArgs&) { return std::string("gather"); },
-                                        [](const ReduceArgs&) { return std::string("reduce"); },
-                                        [](const CumSumArgs&) { return std::string("cumsum"); },
-                                        [](const ChannelConvArgs&) { return std::string("channel_conv1d"); },
-                                        [](const ProductArgs&) { return std::string("product fma 32x32"); },
-                                        [](const auto& one) { return name_of(one); }},
-                             args);
+  return "own " +
+         std::visit(Overloaded{[](const TransposeArgs&) { return std::string("transpose"); },
+
+                               [](const ReduceArgs&) { return std::string("reduce"); },
+                               [](const CumSumArgs&) { return std::string("cumsum"); },
+                               [](const ChannelConvArgs&) { return std::string("channel_conv1d"); },
+                               [](const ProductArgs& product) {
+                                 return std::string(product.tf32 ? "product fma 32x32 of tf32" : "product fma 32x32");
+                               },
+                               [](const auto& one) { return name_of(one); }},
+                    args);
 }
 
 } // namespace attnprof::operators::gpu

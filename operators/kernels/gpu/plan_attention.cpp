@@ -6,8 +6,10 @@
 namespace attnprof::operators::gpu {
 namespace {
 
-/// Rows of a tile: four warps of 16 with tensor cores, and what fits the registers of a block without.
+/// Rows of a tile with tensor cores: four warps of 16, or of 32, which read each key half as often. Without: what fits
+/// the registers of a block.
 constexpr std::int64_t kTensorRows = 64;
+constexpr std::int64_t kTallRows = 128;
 constexpr std::int64_t kTensorKeys = 64;
 constexpr std::int64_t kPlainRows = 16;
 /// A block without an opt-in gets this much.
@@ -28,23 +30,48 @@ std::int64_t attention_shared_bytes(const AttentionArgs& args) {
   if (args.tensor_cores) {
     const std::int64_t qk = round_up(args.qk_dim, 16) + 8;
     const std::int64_t v = (columns <= 32 ? 32 : columns <= 64 ? 64 : 128) + 8;
-    return 2 * ((args.tile_rows + args.tile_keys) * qk + args.tile_keys * v);
+    return 2 * (args.tile_rows * qk + args.stages * args.tile_keys * (qk + v));
   }
   const std::int64_t v = columns <= 32 ? 32 : columns <= 64 ? 64 : 128;
   return 4 * (args.tile_rows * args.qk_dim + args.tile_keys * (args.qk_dim + 1) + args.tile_keys * v +
               args.tile_rows * (args.tile_keys + 1) + 3 * args.tile_rows);
 }
 
+/// Tall tiles waste no rows here, and there are enough of them for every multiprocessor.
+bool takes_tall_tiles(const AttentionArgs& args, const DeviceFacts& facts) {
+  const std::int64_t tiles = ceil_div(args.n_q, kTallRows);
+  return args.v_dim > kNarrowValues && round_up(args.n_q, kTallRows) == round_up(args.n_q, kTensorRows) &&
+         tiles * args.batch * args.kv_heads * args.group >= facts.multiprocessors;
+}
+
+/// False where no tile fits shared memory. Tiles that leave room for a second block on a multiprocessor come first.
+bool choose_tensor_tiles(AttentionArgs& args, const DeviceFacts& facts) {
+  args.tile_keys = kTensorKeys;
+  for (const std::int64_t limit : {facts.shared_bytes / 2, facts.shared_bytes}) {
+    for (const std::int64_t rows : {kTallRows, kTensorRows}) {
+      for (const int stages : {2, 1}) {
+        args.tile_rows = rows;
+        args.stages = stages;
+        const bool suits = rows == kTensorRows || takes_tall_tiles(args, facts);
+        if (suits && attention_shared_bytes(args) <= limit) {
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
 void choose_tiles(AttentionArgs& args, const Binder& binder, const Attention& op, const DeviceFacts& facts) {
   const bool halves = binder.dtype(op.q) != DType::kF32;
-  args.tile_rows = kTensorRows;
-  args.tensor_cores = halves && facts.compute_major >= 8 && binder.dtype(op.k) == binder.dtype(op.q) &&
-                      binder.dtype(op.v) == binder.dtype(op.q);
-  args.tile_keys = kTensorKeys;
-  if (args.tensor_cores && attention_shared_bytes(args) <= facts.shared_bytes) {
+  const auto alike = [&](const View& view) { return binder.dtype(view) == binder.dtype(op.q); };
+  args.tensor_cores =
+      halves && facts.compute_major >= 8 && alike(op.k) && alike(op.v) && alike(op.y) && (!op.bias || alike(*op.bias));
+  if (args.tensor_cores && choose_tensor_tiles(args, facts)) {
     return;
   }
   args.tensor_cores = false;
+  args.stages = 1;
   args.tile_rows = kPlainRows;
   constexpr std::array<std::int64_t, 3> kKeys = {32, 16, 8};
   for (const std::int64_t limit : {kEasyShared, facts.shared_bytes}) {
@@ -93,9 +120,11 @@ AttentionArgs plan_attention(const Binder& binder, const Attention& op, const De
   args.squared_relu = op.weights == Attention::Weights::kSquaredRelu;
   choose_tiles(args, binder, op, facts);
   args.shared_bytes = attention_shared_bytes(args);
-  args.flat_group = args.n_q < args.tile_rows;
+  args.flat_group = args.n_q < std::min(args.tile_rows, kTensorRows);
   choose_splits(args, facts);
   args.partial = reinterpret_cast<float*>(binder.scratch());
+  args.workspace = binder.scratch();
+  args.workspace_bytes = binder.workspace_bytes();
   return args;
 }
 

@@ -118,6 +118,8 @@ LaunchArgs plan(const Binder& binder, const Rope& op) {
   args.x_half = half * op.x.strides.back();
   args.y_half = half * op.y.strides.back();
   args.table_half = table_half;
+  args.wide = is_wide(joint, {x, y, table}, 1) && args.x_half % kWide == 0 && args.y_half % kWide == 0 &&
+              table_half % kWide == 0;
   return args;
 }
 
@@ -135,6 +137,7 @@ LaunchArgs plan(const Binder& binder, const Gather& op) {
   args.y = binder.operand(op.y, joint.view(1));
   args.index = binder.operand(op.index);
   args.x_row = op.x.strides[row];
+  args.wide = is_wide(joint, {x, op.y}, 1) && args.x_row % kWide == 0;
   return args;
 }
 

@@ -44,6 +44,9 @@ LaunchArgs plan(const Binder& binder, const LayerNorm& op) {
     args.beta = vector_of(binder, *op.beta);
   }
   args.eps = static_cast<float>(op.eps);
+  for (const View* view : {&op.gamma, op.beta ? &*op.beta : &op.gamma}) {
+    args.wide = args.wide && view->rank() > 0 && view->strides.back() == 1 && view->offset % kWide == 0;
+  }
   return args;
 }
 

@@ -1,0 +1,9 @@
+#include "operators/kernels/cuda/attention_tensor.cuh"
+
+namespace attnprof::operators::gpu {
+
+template void start_tiles<true, 32>(const AttentionArgs& args, Stream stream);
+template void start_tiles<true, 64>(const AttentionArgs& args, Stream stream);
+template void start_tiles<true, 128>(const AttentionArgs& args, Stream stream);
+
+} // namespace attnprof::operators::gpu
