@@ -46,8 +46,10 @@ std::optional<UnitRoof> fastest(const Machine& machine,
   for (const auto& [dtype, unit] : units) {
     const auto ceiling = profilers::compute_ceiling(machine, dtype, unit, threads);
     if (ceiling && ceiling->per_s > 0.0 && (!best || ceiling->per_s > best->per_s)) {
-      best = UnitRoof{ceiling->per_s, fmt::format("{} {} {}, {}", unit, dtype, ceiling->by, threads_text(threads)),
-                      ceiling->origin, spread_end(ceiling->low), spread_end(ceiling->high)};
+      best = UnitRoof{
+          ceiling->per_s,
+          fmt::format("{} {}{}{}, {}", unit, dtype, ceiling->by.empty() ? "" : " ", ceiling->by, threads_text(threads)),
+          ceiling->origin, spread_end(ceiling->low), spread_end(ceiling->high)};
     }
   }
   return best;
@@ -201,9 +203,9 @@ Roofs roofs_at(const Machine& machine, const std::string& dtype, int threads) {
     // Arithmetic is f32 whatever the storage, unless the processor has a dot product of that type.
     roofs.matrix = dtype == "bf16"
                        ? fastest(machine, {{"f32", "fma"}, {"bf16", "bf16_dot"}, {"bf16", "tensor"}}, threads)
-                   : dtype == "f16" ? fastest(machine, {{"f32", "fma"}, {"f16", "tensor"}}, threads)
+                   : dtype == "f16"  ? fastest(machine, {{"f32", "fma"}, {"f16", "tensor"}}, threads)
                    : dtype == "tf32" ? fastest(machine, {{"f32", "fma"}, {"tf32", "tensor"}}, threads)
-                                    : fastest(machine, {{"f32", "fma"}}, threads);
+                                     : fastest(machine, {{"f32", "fma"}}, threads);
   }
   roofs.vector = fastest(machine, {{"f32", "fma"}, {"f32", "fma_add"}}, threads);
   roofs.transcendental = fastest(machine, {{"f32", "exp"}}, threads);

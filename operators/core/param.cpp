@@ -69,7 +69,7 @@ const std::vector<ParamSpec>& shared_params() {
       integer("window", "side of a window, or keys kept by a sliding window"),
       integer("shift", "of the windows", {}, 0),
       integer("kernel", "side of a depthwise convolution", {}, 1, kMaxKernelSide),
-      integer("n_ffn", "FFNs on each side of a sandwich's mixer", std::int64_t{2}, 0, kMaxFfnsPerSide),
+      integer("n_ffn", "FFNs on each side of the mixer", std::int64_t{2}, 0, kMaxFfnsPerSide),
       integer("depth", "blocks of the layout", std::int64_t{1}, 1, kMaxDepth),
       other("skip", ParamKind::kText, "skipped blocks, 3-8 or 3,5,7,9"),
       choice("phi", "what replaces a skipped mixer", {"identity", "conv", "dwc", "full"}),

@@ -77,7 +77,7 @@ TEST_CASE("gpu attention: masks, windows, groups, bias, split keys, in each dtyp
   }
   CHECK(tensor_cores == 2 * kCases.size());
   CHECK(split >= 10);
-  CHECK(tall >= 6);
+  CHECK(tall >= 4); // wide values, in both 16-bit types
 }
 
 TEST_CASE("gpu attention: tiles of keys are doubled where shared memory has room, and tall tiles fill the device",
