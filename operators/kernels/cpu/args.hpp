@@ -92,6 +92,11 @@ constexpr std::int64_t staggered(std::int64_t width, std::int64_t lanes) {
   return (width + lanes - 1) / lanes * lanes + lanes;
 }
 
+/// Floats that keep the state of query rows (isa/attention_tile.hpp): a maximum, a correction, and a sum for each lane.
+constexpr std::int64_t row_state_floats(std::int64_t rows, std::int64_t lanes) {
+  return 2 * ((rows + lanes - 1) / lanes * lanes) + rows * lanes;
+}
+
 /// The fused core. Tiles of queries are flattened over batch, kv_head, group member and tile; nest is batch, kv_head,
 /// group.
 struct AttentionArgs {

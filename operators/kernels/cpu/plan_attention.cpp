@@ -144,8 +144,7 @@ class AttentionKernel final : public CpuKernel {
     const std::int64_t rows_at_once = decode_ ? rows : table_.tile_rows;
     args_.scores_at = layout.add(rows_at_once * (tile_width + table_.lanes) * 4);
     args_.sums_at = layout.add(rows * v_width * 4);
-    // Maxima, corrections and a sum for each lane (isa/attention_tile.hpp), then a row of the bias.
-    const std::int64_t state = 2 * round_up(rows, table_.lanes) + rows * table_.lanes;
+    const std::int64_t state = row_state_floats(rows, table_.lanes); // then a row of the bias
     args_.state_at = layout.add((state + tile_width) * 4);
     args_.partial_at = decode_ ? layout.add(2 * (state + rows * args_.v_dim) * 4) : 0;
     args_.scratch_stride = layout.stride();

@@ -12,18 +12,6 @@ ATTNPROF_INLINE bool needs_both_vectors(Index left) {
   return left > kLanes;
 }
 
-template <int R, int V>
-ATTNPROF_INLINE void store_tile(bool add, const Vec (&sums)[R][V], float* to, Index row) {
-#pragma GCC unroll 16
-  for (int i = 0; i < R; ++i) {
-#pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) {
-      float* at = to + i * row + v * kLanes;
-      store(at, add ? sums[i][v] + load(at) : sums[i][v]);
-    }
-  }
-}
-
 /// Scores of R queries, packed as a tile, and the keys [begin, end), begin at the start of a panel. Whole vectors are
 /// written: what lies past the last key is computed from the padding of its panel.
 template <int R>

@@ -81,7 +81,7 @@ struct RowStates {
   float* correction; ///< by which everything summed so far must be multiplied after the last weigh_rows
   float* sums;       ///< [rows][kLanes]
 
-  static Index floats(Index rows) { return 2 * rounded_up(rows, kLanes) + rows * kLanes; }
+  static Index floats(Index rows) { return cpu::row_state_floats(rows, kLanes); }
   static RowStates in(float* memory, Index rows) {
     const Index room = rounded_up(rows, kLanes);
     return {memory, memory + room, memory + 2 * room};

@@ -134,14 +134,7 @@ void tile_product(bool add, Index k, const float* a, Index a_row, Index a_column
     sum_outer_products(sums, k, a, a_row, a_column, b);
   }
   if (columns == V * kLanes) {
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) {
-#pragma GCC unroll 2
-      for (int v = 0; v < V; ++v) {
-        float* to = c + i * c_row + v * kLanes;
-        store(to, add ? sums[i][v] + load(to) : sums[i][v]);
-      }
-    }
+    store_tile(add, sums, c, c_row);
     return;
   }
   const Index last = columns - (V - 1) * kLanes;

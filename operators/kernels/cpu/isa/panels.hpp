@@ -64,6 +64,19 @@ ATTNPROF_INLINE void sum_outer_products(Vec (&sums)[R][V], Index k, const float*
   }
 }
 
+/// to[R][V vectors] (+)= the sums of a register tile.
+template <int R, int V>
+ATTNPROF_INLINE void store_tile(bool add, const Vec (&sums)[R][V], float* to, Index row) {
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) {
+      float* at = to + i * row + v * kLanes;
+      store(at, add ? sums[i][v] + load(at) : sums[i][v]);
+    }
+  }
+}
+
 /// f.operator()<R>() with R = rows, 1 <= rows <= kTileRows.
 template <int R = kTileRows, class F>
 ATTNPROF_INLINE void with_row_count(Index rows, F&& f) {
