@@ -50,9 +50,12 @@ std::vector<QuantityRow> vector_rows() {
 
 QuantityRow tensor_row(DType dtype) {
   if (dtype == DType::kF32) { // only of products in tf32
-    return {
-        GpuQuantity::kTensorOps,
-        {{{{"sm__ops_path_tensor_src_tf32_dst_fp32", 1}}}, {{{"sm__ops_path_tensor_src_fp16_bf16_tf32_dst_fp32", 1}}}}};
+    // On GB100 the plain name takes two passes of its own. The name that may also be sampled while a kernel runs is
+    // described as the same count, and shares a pass.
+    return {GpuQuantity::kTensorOps,
+            {{{{"sm__ops_path_tensor_src_tf32_dst_fp32_realtime", 1}}},
+             {{{"sm__ops_path_tensor_src_tf32_dst_fp32", 1}}},
+             {{{"sm__ops_path_tensor_src_fp16_bf16_tf32_dst_fp32", 1}}}}};
   }
   if (dtype == DType::kBf16) {
     return {GpuQuantity::kTensorOps, {{{{"sm__ops_path_tensor_src_bf16_dst_fp32", 1}}}}};
