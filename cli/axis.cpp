@@ -126,6 +126,10 @@ void append_range(const ParamSpec& spec, std::string_view item, Axis& axis) {
 
 } // namespace
 
+bool names_workload(std::string_view name) {
+  return name == "model" || name == "layout" || name == "variant";
+}
+
 char list_separator(const ParamSpec& spec) {
   return spec.name == "skip" ? ';' : ',';
 }

@@ -20,6 +20,9 @@ struct Axis {
   friend bool operator==(const Axis&, const Axis&) = default;
 };
 
+/// Whether a parameter says what is built (model, layout, variant) rather than how large.
+bool names_workload(std::string_view name);
+
 /// ';' for --skip, whose single values hold commas themselves (3,5,7,9 is one value); ',' for everything else.
 char list_separator(const operators::ParamSpec& spec);
 

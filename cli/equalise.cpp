@@ -1,5 +1,6 @@
 #include "cli/equalise.hpp"
 
+#include "cli/axis.hpp"
 #include "operators/core/cost.hpp"
 #include "operators/core/error.hpp"
 #include "operators/core/plan.hpp"
@@ -22,10 +23,6 @@ using operators::ErrorKind;
 constexpr Equal kAll[] = {Equal::kDepth, Equal::kFlops, Equal::kParams, Equal::kLatency};
 /// Larger networks are no comparison any more.
 constexpr std::int64_t kMostSteps = 1 << 14;
-
-bool names_workload(std::string_view name) {
-  return name == "model" || name == "layout" || name == "variant";
-}
 
 std::optional<operators::Graph> launches_of(const Config& resolved) {
   try {

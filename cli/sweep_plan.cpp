@@ -1,5 +1,6 @@
 #include "cli/sweep_plan.hpp"
 
+#include "cli/axis.hpp"
 #include "cli/where.hpp"
 #include "operators/core/error.hpp"
 #include "operators/workload.hpp"
@@ -25,10 +26,6 @@ const Axis* find_axis(const std::vector<Axis>& axes, std::string_view name) {
 }
 
 /// The parameters that choose a workload: they decide which others apply.
-bool names_workload(std::string_view name) {
-  return name == "model" || name == "layout" || name == "variant";
-}
-
 std::string label_of(const Config& workload) {
   std::vector<std::string> parts;
   for (const char* name : {"model", "layout", "variant"}) {

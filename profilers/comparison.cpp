@@ -8,7 +8,6 @@
 namespace attnprof::profilers {
 namespace {
 
-constexpr double kMadToSigma = 1.4826;
 constexpr double kNormal95 = 1.959964;
 
 /// Half the width of the middle 95 %, as a standard deviation: resamples of heavy tails have wild extremes.

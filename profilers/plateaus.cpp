@@ -16,7 +16,7 @@ constexpr double kMostSlope = 0.3;
 // Working sets have to double at least within a plateau.
 constexpr double kLeastSpan = 2;
 
-struct Segment {
+struct LineSegment {
   std::size_t begin = 0;
   std::size_t end = 0; ///< one past the last point
 };
@@ -47,7 +47,7 @@ double noise_of(const std::vector<double>& logs) {
 }
 
 // Least squares with constants on segments, each segment paid for (Jackson et al. 2005, optimal partitioning).
-std::vector<Segment> segment(const std::vector<double>& logs, double penalty) {
+std::vector<LineSegment> segment(const std::vector<double>& logs, double penalty) {
   const std::size_t count = logs.size();
   std::vector<double> sum(count + 1, 0);
   std::vector<double> squares(count + 1, 0);
@@ -70,17 +70,17 @@ std::vector<Segment> segment(const std::vector<double>& logs, double penalty) {
         from[end] = begin;
       }
     }
-  std::vector<Segment> segments;
+  std::vector<LineSegment> segments;
   for (std::size_t end = count; end > 0; end = from[end])
-    segments.insert(segments.begin(), Segment{from[end], end});
+    segments.insert(segments.begin(), LineSegment{from[end], end});
   return segments;
 }
 
-double level_of(const std::vector<double>& logs, const Segment& segment) {
+double level_of(const std::vector<double>& logs, const LineSegment& segment) {
   return *median(std::span(logs).subspan(segment.begin, segment.end - segment.begin));
 }
 
-bool is_plateau(std::span<const CurvePoint> curve, const std::vector<double>& logs, const Segment& segment) {
+bool is_plateau(std::span<const CurvePoint> curve, const std::vector<double>& logs, const LineSegment& segment) {
   const double first = static_cast<double>(curve[segment.begin].working_set_bytes);
   const double last = static_cast<double>(curve[segment.end - 1].working_set_bytes);
   const std::size_t third = std::max<std::size_t>(1, (segment.end - segment.begin) / 3);
@@ -89,7 +89,7 @@ bool is_plateau(std::span<const CurvePoint> curve, const std::vector<double>& lo
   return last >= kLeastSpan * first && std::abs(fall) <= kMostSlope;
 }
 
-void merge_small_steps(const std::vector<double>& logs, std::vector<Segment>& segments) {
+void merge_small_steps(const std::vector<double>& logs, std::vector<LineSegment>& segments) {
   while (segments.size() > 1) {
     std::size_t smallest = 0;
     double smallest_step = std::numeric_limits<double>::max();
@@ -108,7 +108,7 @@ void merge_small_steps(const std::vector<double>& logs, std::vector<Segment>& se
 }
 
 // Points on the slopes at both ends are nearer to a neighbour than to the plateau.
-void trim(const std::vector<double>& logs, Segment& segment) {
+void trim(const std::vector<double>& logs, LineSegment& segment) {
   constexpr double kNear = 0.15;
   const double level = level_of(logs, segment);
   while (segment.end - segment.begin > 1 && level - logs[segment.end - 1] > kNear)
@@ -156,12 +156,12 @@ std::vector<Plateau> find_plateaus(std::span<const CurvePoint> curve) {
   const double noise = noise_of(smooth);
   const std::vector<double> logs = never_rising(smooth);
   const double penalty = std::max(0.03, 4 * noise * noise * std::log(static_cast<double>(usable.size())));
-  std::vector<Segment> segments = segment(logs, penalty);
+  std::vector<LineSegment> segments = segment(logs, penalty);
   // Slopes first: merged into a plateau they would bend it.
-  std::erase_if(segments, [&](const Segment& part) { return !is_plateau(usable, logs, part); });
+  std::erase_if(segments, [&](const LineSegment& part) { return !is_plateau(usable, logs, part); });
   merge_small_steps(logs, segments);
   std::vector<Plateau> plateaus;
-  for (Segment part : segments) {
+  for (LineSegment part : segments) {
     trim(logs, part);
     plateaus.push_back(
         {usable[part.begin].working_set_bytes, usable[part.end - 1].working_set_bytes, std::exp(level_of(logs, part))});

@@ -13,9 +13,7 @@
 namespace attnprof::profilers {
 namespace {
 
-constexpr auto kOk = ProbeVerdict::kOk;
-constexpr auto kLimited = ProbeVerdict::kLimited;
-constexpr auto kAbsent = ProbeVerdict::kAbsent;
+using enum ProbeVerdict;
 
 // Names under which CUDA 11 to 13 ship it.
 constexpr std::array kCuptiNames{"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"};

@@ -10,7 +10,6 @@ namespace attnprof::profilers {
 namespace {
 
 // Turns a median absolute deviation into a standard deviation of normal samples, and that of a mean into a median's.
-constexpr double kMadToSigma = 1.4826;
 constexpr double kMeanToMedian = 1.2533;
 
 double median_in_place(std::vector<double>& values) {

@@ -27,6 +27,9 @@ std::optional<double> quantile(std::span<const double> samples, double q);
 
 std::optional<double> mean(std::span<const double> samples);
 
+/// A median absolute deviation times this is the standard deviation of normally distributed samples.
+inline constexpr double kMadToSigma = 1.4826;
+
 /// Median absolute deviation from the median, unscaled; absent below 2 samples.
 std::optional<double> median_absolute_deviation(std::span<const double> samples);
 

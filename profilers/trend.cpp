@@ -18,7 +18,6 @@ std::optional<TrendLimits> trend_limits(std::span<const double> earlier, const T
   if (logs.size() < std::max(options.least, kMinSpreadSamples)) {
     return std::nullopt;
   }
-  constexpr double kMadToSigma = 1.4826;
   const double center = *median(logs);
   const double spread = std::max(kMadToSigma * *median_absolute_deviation(logs), options.least_spread);
   return TrendLimits{std::exp(center), std::exp(center - options.width * spread),

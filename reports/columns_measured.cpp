@@ -45,7 +45,7 @@ CaseColumn measured(std::string name, std::string unit, Type type, Origin origin
           [get](const Record& r) { return r.measured ? get(*r.measured) : Cell(); }};
 }
 
-std::optional<double> time_of(const Record& record) {
+std::optional<double> median_time_of(const Record& record) {
   return record.measured ? record.measured->time_median_s : std::optional<double>();
 }
 
@@ -87,7 +87,7 @@ CaseColumn rate(std::string name, std::string unit, std::string definition, std:
                 std::function<std::optional<double>(const Record&)> amount) {
   return {{std::move(name), std::move(unit), Group::kMeasured, Type::kReal, Origin::kDerived, std::move(definition),
            std::move(formula)},
-          [amount](const Record& r) { return cell(ratio(amount(r), time_of(r))); }};
+          [amount](const Record& r) { return cell(ratio(amount(r), median_time_of(r))); }};
 }
 
 std::vector<CaseColumn> rate_columns() {
@@ -189,7 +189,7 @@ std::vector<CaseColumn> counter_columns() {
                }),
       {{"executed_flops_per_s", "FLOP/s", Group::kMeasured, Type::kReal, Origin::kDerived,
         "FLOPs that the processor counted over the median time.", "fp_ops / time_median_s"},
-       [](const Record& r) { return cell(ratio(processor_flops(r), time_of(r))); }},
+       [](const Record& r) { return cell(ratio(processor_flops(r), median_time_of(r))); }},
       {{"useful_share", "1", Group::kMeasured, Type::kReal, Origin::kDerived,
         "Useful FLOPs, without masked pairs and padding, over those that the processor counted.",
         "(2 * useful_macs + vector_flops) / fp_ops"},

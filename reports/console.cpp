@@ -49,7 +49,7 @@ std::string times_text(std::size_t count) {
 }
 
 /// The case after a title line, unless it has no numbers.
-std::string not_run(const Record& record) {
+std::string not_run_line(const Record& record) {
   return fmt::format("{}: {}\n", name_of(record.status),
                      record.reason.empty() ? "no reason is recorded" : record.reason);
 }
@@ -100,7 +100,7 @@ std::string ladder_line(const Record& record) {
 
 std::string cost_table(const Record& record) {
   if (!record.totals) {
-    return not_run(record);
+    return not_run_line(record);
   }
   std::vector<TextColumn> columns = {{"scope", Align::kLeft},
                                      {"op", Align::kLeft},
@@ -176,7 +176,7 @@ std::string time_line(const Record& record) {
 
 std::string kernel_table(const Record& record) {
   if (!record.totals || !record.measured) {
-    return not_run(record);
+    return not_run_line(record);
   }
   std::vector<TextColumn> columns = {{"scope", Align::kLeft},
                                      {"op", Align::kLeft},

@@ -1,5 +1,6 @@
 #include "reports/families.hpp"
 
+#include "reports/record_values.hpp"
 #include "reports/verdict.hpp"
 
 #include <algorithm>
@@ -90,15 +91,6 @@ std::vector<std::string> names_of(const std::vector<Record>& records, const std:
     forms.push_back(without(records[family.front()], names));
   }
   return short_names(forms);
-}
-
-bool is_measured(const Record& record) {
-  return record.status == profilers::Status::kOk && record.totals && record.measured &&
-         record.measured->time_median_s && *record.measured->time_median_s > 0.0;
-}
-
-std::string text_of(const Record& record, std::string_view name) {
-  return operators::to_string(record.config.get(name));
 }
 
 /// Prefill first, each phase by growing length.

@@ -5,6 +5,7 @@
 #include "reports/families.hpp"
 #include "reports/format.hpp"
 #include "reports/ranking.hpp"
+#include "reports/record_values.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,22 +18,13 @@ namespace {
 using profilers::Record;
 using Findings = std::vector<std::pair<std::string, std::string>>;
 
-bool is_timed(const Record& record) {
-  return record.status == profilers::Status::kOk && record.totals && record.measured &&
-         record.measured->time_median_s && *record.measured->time_median_s > 0.0;
-}
-
 bool is_steady(const Record& record) {
-  return is_timed(record) &&
+  return is_measured(record) &&
          (!record.measured->stability || *record.measured->stability == profilers::Stability::kStable);
 }
 
 double time_of(const Record& record) {
   return *record.measured->time_median_s;
-}
-
-std::string text_of(const Record& record, std::string_view name) {
-  return operators::to_string(record.config.get(name));
 }
 
 std::string times(double ratio) {
@@ -110,7 +102,7 @@ void add_layouts(Findings& out, const std::vector<Record>& records) {
 std::optional<double> memory_share_of(const std::vector<Record>& records, std::string_view phase) {
   std::vector<double> shares;
   for (const Record& record : records) {
-    if (is_timed(record) && record.memory_bound_time_share && text_of(record, "phase") == phase) {
+    if (is_measured(record) && record.memory_bound_time_share && text_of(record, "phase") == phase) {
       shares.push_back(*record.memory_bound_time_share);
     }
   }
@@ -129,7 +121,7 @@ void add_phases(Findings& out, const std::vector<Record>& records) {
 }
 
 void add_stability(Findings& out, const std::vector<Record>& records) {
-  const auto timed = std::count_if(records.begin(), records.end(), is_timed);
+  const auto timed = std::count_if(records.begin(), records.end(), is_measured);
   const auto steady = std::count_if(records.begin(), records.end(), is_steady);
   if (timed == 0) {
     return;

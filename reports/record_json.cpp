@@ -2,6 +2,7 @@
 
 #include "operators/core/error.hpp"
 #include "operators/workload.hpp"
+#include "reports/record_values.hpp"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -94,10 +95,6 @@ Json measured_json(const Record& record, bool with_samples) {
     conditions["cpu_clock_hz"] = condition_list(measured, [](const auto& c) { return c.cpu_clock_hz; });
   }
   return out;
-}
-
-bool is_known(const RoofVerdict& roof) {
-  return roof.roof_time_s || !roof.bound.empty() || !roof.roof_level.empty();
 }
 
 Json predicted_json(const Record& record) {

@@ -4,6 +4,7 @@
 #include "reports/json_reader.hpp"
 #include "reports/record_json.hpp"
 #include "reports/record_parser.hpp"
+#include "reports/record_values.hpp"
 
 #include <algorithm>
 #include <array>
@@ -144,10 +145,6 @@ RoofVerdict read_roof(const JsonReader& reader) {
   out.roof_traffic = reader.text("roof_traffic");
   out.implausible = reader.text("implausible");
   return out;
-}
-
-bool is_known(const RoofVerdict& roof) {
-  return roof.roof_time_s || !roof.bound.empty() || !roof.roof_level.empty();
 }
 
 profilers::StopReason read_stop_reason(const JsonReader& reader) {

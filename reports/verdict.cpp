@@ -80,7 +80,7 @@ double weight(const Record& record, std::size_t launch, bool measured) {
   return (measured ? record.launches[launch].time_median_s : record.launch_roofs[launch].roof_time_s).value_or(0.0);
 }
 
-bool is_timed(const Record& record) {
+bool all_launches_took_time(const Record& record) {
   return std::all_of(record.launches.begin(), record.launches.end(),
                      [](const auto& launch) { return launch.time_median_s && *launch.time_median_s > 0.0; });
 }
@@ -88,7 +88,7 @@ bool is_timed(const Record& record) {
 /// Time under a bound by whatever `name` makes of a launch; those with less than a fifth of it are left out.
 template <class Name>
 std::vector<std::string> main_parts(const Record& record, const std::string& bound, Name name) {
-  const bool measured = is_timed(record);
+  const bool measured = all_launches_took_time(record);
   std::map<std::string, double> times;
   double whole = 0.0;
   for (std::size_t i = 0; i < record.launch_roofs.size(); ++i) {
@@ -147,8 +147,8 @@ std::string verdict_sentence(const Record& record) {
   if (shares.empty()) {
     return fmt::format("What bounds {} is unknown: {}.", short_name(record), no_ceilings(record));
   }
-  const std::string of_what =
-      fmt::format("the {} of {}", is_timed(record) ? "launch time" : "predicted time", short_name(record));
+  const std::string of_what = fmt::format(
+      "the {} of {}", all_launches_took_time(record) ? "launch time" : "predicted time", short_name(record));
   std::string out;
   for (std::size_t i = 0; i < shares.size() && i < 3 && (i == 0 || shares[i].share >= 0.05); ++i) {
     const std::string& bound = shares[i].bound;
@@ -201,7 +201,7 @@ std::string bounds_of_cases(const std::vector<Record>& records) {
       if (record.roof.bound == "memory") {
         ++one.levels[record.roof.roof_level];
       }
-      timed = timed && is_timed(record);
+      timed = timed && all_launches_took_time(record);
       ++judged;
     }
   }

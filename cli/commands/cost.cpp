@@ -48,7 +48,7 @@ std::string fit_sentence(const BatchFit& fit, std::int64_t memory_bytes) {
                                      size(fit.needed_bytes));
 }
 
-void print_case(const Record& record, std::ostream& out) {
+void print_costs(const Record& record, std::ostream& out) {
   out << record.id << '\n';
   if (record.status != profilers::Status::kOk) {
     out << profilers::name_of(record.status) << ": " << record.reason << "\n\n";
@@ -165,7 +165,7 @@ int cost(const Arguments& arguments, Context& context) {
     return 0;
   }
   for (const Record& record : records) {
-    print_case(record, context.out);
+    print_costs(record, context.out);
     if (memory && record.status == profilers::Status::kOk) {
       context.out << fit_sentence(largest_batch(record.config, memory_bytes), memory_bytes) << "\n\n";
     }

@@ -9,12 +9,12 @@ namespace {
 using operators::DType;
 
 /// One way to count a quantity: base names and what an event of each is worth.
-struct Candidate {
+struct MetricCandidate {
   std::vector<std::pair<const char*, double>> terms;
 };
 struct QuantityRow {
   GpuQuantity quantity;
-  std::vector<Candidate> candidates; ///< the first that the chip has whole
+  std::vector<MetricCandidate> candidates; ///< the first that the chip has whole
 };
 
 // Names and factors as Nsight Compute's rooflines count them: a fused multiply-add is two operations; halves and the
@@ -115,10 +115,11 @@ MetricPlan plan_metrics(const std::vector<std::string>& base_names, DType dtype,
     plan.absent.emplace_back(GpuQuantity::kExpInstructions, "beside tensor operations it takes a third pass");
   }
   for (const QuantityRow& row : rows) {
-    const auto whole = std::find_if(row.candidates.begin(), row.candidates.end(), [&](const Candidate& candidate) {
-      return std::all_of(candidate.terms.begin(), candidate.terms.end(),
-                         [&](const auto& term) { return has(base_names, term.first); });
-    });
+    const auto whole =
+        std::find_if(row.candidates.begin(), row.candidates.end(), [&](const MetricCandidate& candidate) {
+          return std::all_of(candidate.terms.begin(), candidate.terms.end(),
+                             [&](const auto& term) { return has(base_names, term.first); });
+        });
     if (whole == row.candidates.end()) {
       plan.absent.emplace_back(row.quantity, "this chip has no metric for it");
       continue;

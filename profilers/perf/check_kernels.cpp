@@ -8,7 +8,7 @@
 namespace attnprof::profilers {
 namespace {
 
-[[maybe_unused]] constexpr std::int64_t kRounds = 4000;
+[[maybe_unused]] constexpr std::int64_t kCheckRounds = 4000;
 [[maybe_unused]] constexpr double kUnroll = 512;
 [[maybe_unused]] constexpr std::int64_t kFlushedBytes = 64 * 1024 * 1024;
 
@@ -19,7 +19,7 @@ namespace {
 #define ATTNPROF_FP_KERNEL(name, instruction)                                                                          \
   void name() {                                                                                                        \
     asm volatile("xorps %%xmm0, %%xmm0\n\txorps %%xmm1, %%xmm1\n\txorps %%xmm2, %%xmm2" : : : "xmm0", "xmm1", "xmm2"); \
-    for (std::int64_t round = 0; round < kRounds; ++round)                                                             \
+    for (std::int64_t round = 0; round < kCheckRounds; ++round)                                                        \
       asm volatile(".rept 512\n\t" instruction "\n\t.endr" : : : "xmm0", "xmm1", "xmm2");                              \
   }
 #define ATTNPROF_WIDE_FP_KERNEL(name, instruction)                                                                     \
@@ -29,7 +29,7 @@ namespace {
                  :                                                                                                     \
                  : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",   \
                    "xmm12", "xmm13", "xmm14", "xmm15");                                                                \
-    for (std::int64_t round = 0; round < kRounds; ++round)                                                             \
+    for (std::int64_t round = 0; round < kCheckRounds; ++round)                                                        \
       asm volatile(".rept 512\n\t" instruction "\n\t.endr" : : : "xmm0", "xmm1", "xmm2");                              \
     asm volatile("vzeroupper" : : : "xmm0", "xmm1", "xmm2");                                                           \
   }
@@ -48,12 +48,12 @@ ATTNPROF_WIDE_FP_KERNEL(fma_512_f64, "vfmadd231pd %%zmm2, %%zmm1, %%zmm0")
 
 void rotate_chain() {
   std::uint64_t value = 1;
-  for (std::int64_t round = 0; round < kRounds; ++round)
+  for (std::int64_t round = 0; round < kCheckRounds; ++round)
     asm volatile(".rept 512\n\trol $1, %0\n\t.endr" : "+r"(value) : : "cc");
 }
 
 void add_arithmetic(std::vector<CheckKernel>& out) {
-  const double operations = static_cast<double>(kRounds) * kUnroll;
+  const double operations = static_cast<double>(kCheckRounds) * kUnroll;
   out.push_back({CounterQuantity::kCycles, "cycles of a chain of rotations", operations, {}, rotate_chain});
   out.push_back({CounterQuantity::kInstructions, "instructions of a chain of rotations", operations, {}, rotate_chain});
   const auto fp = [&](const char* what, double flops_each, void (*run)()) {
@@ -105,7 +105,7 @@ void add_line_fills(std::vector<CheckKernel>& out, std::int64_t line_bytes) {
 #define ATTNPROF_FP_KERNEL(name, instruction)                                                                          \
   void name() {                                                                                                        \
     asm volatile("movi v0.2d, #0\n\tmovi v1.2d, #0\n\tmovi v2.2d, #0" : : : "v0", "v1", "v2");                         \
-    for (std::int64_t round = 0; round < kRounds; ++round)                                                             \
+    for (std::int64_t round = 0; round < kCheckRounds; ++round)                                                        \
       asm volatile(".rept 512\n\t" instruction "\n\t.endr" : : : "v0", "v1", "v2");                                    \
   }
 
@@ -118,12 +118,12 @@ ATTNPROF_FP_KERNEL(fma_128_f64, "fmla v0.2d, v1.2d, v2.2d")
 
 void rotate_chain() {
   std::uint64_t value = 1;
-  for (std::int64_t round = 0; round < kRounds; ++round)
+  for (std::int64_t round = 0; round < kCheckRounds; ++round)
     asm volatile(".rept 512\n\tror %0, %0, #1\n\t.endr" : "+r"(value));
 }
 
 void add_arithmetic(std::vector<CheckKernel>& out) {
-  const double operations = static_cast<double>(kRounds) * kUnroll;
+  const double operations = static_cast<double>(kCheckRounds) * kUnroll;
   out.push_back({CounterQuantity::kCycles, "cycles of a chain of rotations", operations, {}, rotate_chain});
   out.push_back({CounterQuantity::kInstructions, "instructions of a chain of rotations", operations, {}, rotate_chain});
   const auto fp = [&](const char* what, double flops_each, void (*run)()) {

@@ -8,9 +8,7 @@
 namespace attnprof::profilers {
 namespace {
 
-constexpr auto kOk = ProbeVerdict::kOk;
-constexpr auto kLimited = ProbeVerdict::kLimited;
-constexpr auto kAbsent = ProbeVerdict::kAbsent;
+using enum ProbeVerdict;
 
 /// No processor has more counters for one hardware thread.
 constexpr std::size_t kMostInGroup = 8;

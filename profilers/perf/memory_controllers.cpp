@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kLineBytes = 64;
+constexpr double kTransferBytes = 64;
 
 std::optional<std::uint64_t> number_of(std::string_view text) {
   const bool is_hex = text.starts_with("0x");
@@ -47,7 +47,7 @@ bool place(EventCode& code, const std::string& format, std::uint64_t value) {
 std::optional<double> bytes_of(const fs::path& event) {
   const auto scale = read_text(event.string() + ".scale");
   if (!scale)
-    return kLineBytes;
+    return kTransferBytes;
   const double value = std::strtod(scale->c_str(), nullptr);
   const std::string unit = read_text(event.string() + ".unit").value_or("");
   const double factor = unit == "MiB" ? 1 << 20 : unit == "KiB" ? 1 << 10 : unit == "Bytes" || unit.empty() ? 1 : 0;
@@ -76,7 +76,7 @@ void add_amd(std::vector<ControllerEvent>& out, const fs::path& device, std::uin
   for (const auto& [name, terms] : kNames) {
     if (auto code = placed_event(device, terms)) {
       code->type = type;
-      out.push_back({device.filename().string() + "/" + name, *code, processor, kLineBytes});
+      out.push_back({device.filename().string() + "/" + name, *code, processor, kTransferBytes});
     }
   }
 }

@@ -37,33 +37,12 @@ Json column_json(const ColumnSpec& spec) {
 
 /// What the charts and the first table need; the rest is left out of very large pages.
 bool is_main_column(const ColumnSpec& spec) {
-  static constexpr std::array<std::string_view, 27> kMain = {"id",
-                                                             "status",
-                                                             "reason",
-                                                             "warnings",
-                                                             "flops",
-                                                             "bytes",
-                                                             "intensity",
-                                                             "time_median_s",
-                                                             "time_ci_low_s",
-                                                             "time_ci_high_s",
-                                                             "stability",
-                                                             "flops_per_s",
-                                                             "items_per_s",
-                                                             "item",
-                                                             "roof_fraction",
-                                                             "bound",
-                                                             "plan",
-                                                             "attainable_flops_per_s",
-                                                             "model",
-                                                             "variant",
-                                                             "layout",
-                                                             "phase",
-                                                             "dtype",
-                                                             "math",
-                                                             "device",
-                                                             "threads",
-                                                             "compulsory_bytes"};
+  static constexpr std::array<std::string_view, 27> kMain = {
+      "id",          "status",        "reason",          "warnings",       "flops",     "bytes",
+      "intensity",   "time_median_s", "time_ci_low_s",   "time_ci_high_s", "stability", "flops_per_s",
+      "items_per_s", "item",          "roof_fraction",   "bound",          "plan",      "attainable_flops_per_s",
+      "model",       "variant",       "layout",          "phase",          "dtype",     "math",
+      "device",      "threads",       "compulsory_bytes"};
   return std::find(kMain.begin(), kMain.end(), spec.name) != kMain.end();
 }
 
@@ -124,7 +103,7 @@ Json kernel_row(const LaunchGroup& group, TextTable& texts) {
                       page_number(group.time_s), page_number(group.roof_time_s)});
 }
 
-double time_of(const Record& record) {
+double time_or_zero(const Record& record) {
   return record.measured ? record.measured->time_median_s.value_or(0.0) : 0.0;
 }
 
@@ -133,7 +112,7 @@ std::size_t add_kernels(Json& out, const std::vector<Record>& records, std::size
   std::vector<std::size_t> order(records.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return time_of(records[a]) > time_of(records[b]); });
+                   [&](std::size_t a, std::size_t b) { return time_or_zero(records[a]) > time_or_zero(records[b]); });
   std::vector<Json> kernels(records.size(), Json::array());
   TextTable texts;
   std::size_t used = 0;

@@ -23,7 +23,7 @@ std::vector<std::string> parts_of(const std::string& scope) {
   return out;
 }
 
-bool is_timed(const Record& record) {
+bool has_launch_times(const Record& record) {
   return !record.launches.empty() && std::all_of(record.launches.begin(), record.launches.end(),
                                                  [](const auto& launch) { return launch.time_median_s.has_value(); });
 }
@@ -113,7 +113,7 @@ std::string trace_json(const std::vector<Record>& records) {
   Json events = Json::array();
   std::int64_t process = 0;
   for (const Record& record : records) {
-    if (is_timed(record)) {
+    if (has_launch_times(record)) {
       Track(events, ++process).add(record);
     }
   }

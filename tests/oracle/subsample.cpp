@@ -48,7 +48,7 @@ Map squeeze_excited(const Case& run, Map x) {
   return x;
 }
 
-Map expected_of(const Case& run, Map x) {
+Map expected_pick(const Case& run, Map x) {
   x = local_block(run, "pre", x);
   x = rectified(convolved(run, "merge.conv1", x, 1, 1, false));
   x = rectified(convolved(run, "merge.dwconv", x, 3, 2, true));
@@ -68,7 +68,7 @@ TEST_CASE("sub-sampling equals its definition, norms folded and not, on even and
       const auto width = static_cast<std::size_t>(grid.width);
       for (std::size_t b = 0; b < static_cast<std::size_t>(run.integer("batch")); ++b) {
         CAPTURE(id, plan, b);
-        const Map expected = expected_of(run, map_of(run.given("x"), b, height, width));
+        const Map expected = expected_pick(run, map_of(run.given("x"), b, height, width));
         const Map actual = map_of(run.result("y"), b, expected.height, expected.width);
         CHECK(difference(actual.pixels, expected.pixels) < 1e-9);
       }

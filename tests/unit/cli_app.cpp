@@ -17,12 +17,12 @@ using profilers::Status;
 
 namespace {
 
-struct Bench {
+struct AppBench {
   cli::Seams seams;
   std::string out;
   std::string err;
 
-  Bench() {
+  AppBench() {
     seams.files = std::make_shared<tests::FakeFolders>();
     seams.environment = [] { return profilers::Environment(); };
     seams.machine_path = [](const std::string&) { return std::nullopt; };
@@ -49,7 +49,7 @@ Record row(Status status) {
 } // namespace
 
 TEST_CASE("app: errors become one sentence and the exit code of their kind") {
-  Bench bench;
+  AppBench bench;
   CHECK(bench.run({}) == 2);
   CHECK(bench.run({"frobnicate"}) == 2);
   CHECK(bench.err.starts_with("attnprof: 'frobnicate' is not a command"));
@@ -67,7 +67,7 @@ TEST_CASE("app: errors become one sentence and the exit code of their kind") {
 }
 
 TEST_CASE("app: a caret stays under its place behind the program's name") {
-  Bench bench;
+  AppBench bench;
   CHECK(bench.run({"cost", "--variant", "mha", "--where", "headz > 3"}) == 2);
   const std::size_t line = bench.err.find('\n');
   REQUIRE(line != std::string::npos);
@@ -75,7 +75,7 @@ TEST_CASE("app: a caret stays under its place behind the program's name") {
 }
 
 TEST_CASE("app: results go to stdout, remarks to stderr") {
-  Bench bench;
+  AppBench bench;
   CHECK(bench.run({"cost", "--variant", "mha", "--seq-len", "8", "--dim", "8", "--heads", "2"}) == 0);
   CHECK(bench.out.find("softmax") != std::string::npos);
   CHECK(bench.err.find("machine measure") != std::string::npos);
@@ -139,7 +139,7 @@ profilers::Machine small_machine(const std::string& fingerprint) {
 } // namespace
 
 TEST_CASE("machine show: says whose ceilings these are, from when and where, and which are not known well") {
-  Bench bench;
+  AppBench bench;
   bench.seams.files->write("m.json", profilers::machine_to_json(small_machine("0123456789abcdef")).dump());
   REQUIRE(bench.run({"machine", "show", "--hw", "m.json"}) == 0);
   CHECK_THAT(bench.out,
@@ -154,7 +154,7 @@ TEST_CASE("machine show: says whose ceilings these are, from when and where, and
 }
 
 TEST_CASE("cost: another device is priced by stated ceilings only") {
-  Bench bench;
+  AppBench bench;
   const tests::TempDir place;
   const auto file = place.path() / "machine.json";
   const std::string fingerprint = profilers::fingerprint(bench.seams.environment());

@@ -27,7 +27,7 @@ std::vector<std::string> texts(std::string_view name, std::string_view text) {
   return out;
 }
 
-std::string refusal(std::string_view name, std::string_view text) {
+std::string axis_refusal(std::string_view name, std::string_view text) {
   try {
     parse_axis(shared_param(name), text);
   } catch (const Error& error) {
@@ -77,29 +77,29 @@ TEST_CASE("axis: ranges without values or without an end are refused (BUG-080)")
        {"5:1", "5:1:1", "5:1:*2", "1:64", "1:64:0", "1:64:*1", "1:64:*0", "1:64:-1", "1:64:", "1:64:*", "1:64:1:1",
         ":64:1", "1::1", "1:64:2x", "1:64:99999999999999999999"}) {
     INFO(range);
-    CHECK(refusal("seq_len", range).find("--seq-len") != std::string::npos);
+    CHECK(axis_refusal("seq_len", range).find("--seq-len") != std::string::npos);
   }
-  CHECK(refusal("seq_len", "1:64").find("1:64:*2") != std::string::npos);
-  CHECK(refusal("seq_len", "5:1").find("empty") != std::string::npos);
-  CHECK(refusal("past_len", "0:64:*2").find("0,1:64:*2") != std::string::npos);
+  CHECK(axis_refusal("seq_len", "1:64").find("1:64:*2") != std::string::npos);
+  CHECK(axis_refusal("seq_len", "5:1").find("empty") != std::string::npos);
+  CHECK(axis_refusal("past_len", "0:64:*2").find("0,1:64:*2") != std::string::npos);
 }
 
 TEST_CASE("axis: values that do not fit are refused with the flag and the limit (BUG-072, BUG-073)") {
   for (const std::string_view text : {"99999999999999999999", "9223372036854775808", "9223372036854775807k", "-1", "0",
                                       "12abc", "1:99999999999999999999:*2"}) {
     INFO(text);
-    const std::string sentence = refusal("seq_len", text);
+    const std::string sentence = axis_refusal("seq_len", text);
     CHECK(sentence.find("--seq-len") != std::string::npos);
     CHECK(sentence.find("4000000000") != std::string::npos);
   }
-  CHECK(refusal("dim", " -8").find("-8") != std::string::npos);
-  CHECK(refusal("causal", "true,").find("--causal") != std::string::npos);
+  CHECK(axis_refusal("dim", " -8").find("-8") != std::string::npos);
+  CHECK(axis_refusal("causal", "true,").find("--causal") != std::string::npos);
 }
 
 TEST_CASE("axis: empty items are refused, repeated values count once") {
   for (const std::string_view text : {"", ",", "1,", ",1", "1,,2", " "}) {
     INFO("'" << text << "'");
-    CHECK(refusal("seq_len", text).find("empty") != std::string::npos);
+    CHECK(axis_refusal("seq_len", text).find("empty") != std::string::npos);
   }
   CHECK(integers("seq_len", "64,64,32,64") == Ints{64, 32});
   CHECK(integers("seq_len", "4096,4k") == Ints{4096});
@@ -111,6 +111,6 @@ TEST_CASE("axis: a list on --skip is one value unless ';' separates") {
 }
 
 TEST_CASE("axis: a range that is far too long is refused before it fills the memory") {
-  CHECK(refusal("seq_len", "1:4000000000:1").find("10000") != std::string::npos);
+  CHECK(axis_refusal("seq_len", "1:4000000000:1").find("10000") != std::string::npos);
   CHECK(integers("seq_len", "1:10000:1").size() == cli::kMaxAxisValues);
 }

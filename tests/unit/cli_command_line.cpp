@@ -2,6 +2,7 @@
 #include "operators/core/error.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/temp_dir.hpp"
+#include "tests/unit/cli_commands.hpp"
 
 #include <fstream>
 #include <sstream>
@@ -9,24 +10,15 @@
 using namespace attnprof;
 using cli::Command;
 using cli::commands;
+using tests::command;
 
 namespace {
-
-const Command& command(const std::string& name) {
-  for (const Command& one : commands()) {
-    if (one.name == name) {
-      return one;
-    }
-  }
-  FAIL("no command " << name);
-  return commands().front();
-}
 
 cli::Arguments parse(const std::string& name, const std::vector<std::string>& args) {
   return cli::parse_command(command(name), args).arguments;
 }
 
-std::string refusal(const std::string& name, const std::vector<std::string>& args) {
+std::string parse_refusal(const std::string& name, const std::vector<std::string>& args) {
   try {
     parse(name, args);
   } catch (const operators::Error& error) {
@@ -72,18 +64,18 @@ TEST_CASE("command line: negative values reach the parameter's own check") {
 }
 
 TEST_CASE("command line: a misspelt flag is refused with the nearest one (BUG-076)") {
-  CHECK(has(refusal("cost", {"--variant", "mha", "--seq-lem", "5"}), "--seq-lem"));
-  CHECK(has(refusal("cost", {"--variant", "mha", "--seq-lem", "5"}), "did you mean --seq-len?"));
-  CHECK(has(refusal("sweep", {"--seqlen", "512"}), "did you mean --seq-len?"));
-  CHECK(has(refusal("sweep", {"--repeets", "3"}), "did you mean --repetitions?"));
-  CHECK(has(refusal("sweep", {"--seqlen=512"}), "--seqlen is not"));
-  CHECK(has(refusal("sweep", {"-z"}), "-z"));
-  CHECK(has(refusal("cost", {"--resume"}), "sweep")); // another command's flag
+  CHECK(has(parse_refusal("cost", {"--variant", "mha", "--seq-lem", "5"}), "--seq-lem"));
+  CHECK(has(parse_refusal("cost", {"--variant", "mha", "--seq-lem", "5"}), "did you mean --seq-len?"));
+  CHECK(has(parse_refusal("sweep", {"--seqlen", "512"}), "did you mean --seq-len?"));
+  CHECK(has(parse_refusal("sweep", {"--repeets", "3"}), "did you mean --repetitions?"));
+  CHECK(has(parse_refusal("sweep", {"--seqlen=512"}), "--seqlen is not"));
+  CHECK(has(parse_refusal("sweep", {"-z"}), "-z"));
+  CHECK(has(parse_refusal("cost", {"--resume"}), "sweep")); // another command's flag
 }
 
 TEST_CASE("command line: missing, doubled and superfluous arguments name the flag") {
-  CHECK(has(refusal("cost", {"--seq-len"}), "--seq-len needs a value"));
-  CHECK(has(refusal("doctor", {"surplus"}), "surplus"));
+  CHECK(has(parse_refusal("cost", {"--seq-len"}), "--seq-len needs a value"));
+  CHECK(has(parse_refusal("doctor", {"surplus"}), "surplus"));
   const cli::Arguments twice = parse("sweep", {"-o", "a", "--output", "b"});
   try {
     static_cast<void>(twice.text("--output"));
@@ -111,9 +103,9 @@ TEST_CASE("command line: a configuration file holds any flag, and the command li
   CHECK(arguments.given("--resume"));
 
   std::ofstream(path) << "seq-lem = 5\n";
-  CHECK(has(refusal("sweep", {"--config", path}), "seq-lem"));
-  CHECK(has(refusal("sweep", {"--config", path}), "seq-len"));
-  CHECK(has(refusal("sweep", {"--config", "nowhere.toml"}), "nowhere.toml"));
+  CHECK(has(parse_refusal("sweep", {"--config", path}), "seq-lem"));
+  CHECK(has(parse_refusal("sweep", {"--config", path}), "seq-len"));
+  CHECK(has(parse_refusal("sweep", {"--config", "nowhere.toml"}), "nowhere.toml"));
 }
 
 TEST_CASE("help: every command fits one screen and ends with two examples") {

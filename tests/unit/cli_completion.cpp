@@ -3,24 +3,16 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/run_binary.hpp"
 #include "tests/support/temp_dir.hpp"
+#include "tests/unit/cli_commands.hpp"
 
 #include <filesystem>
 #include <fstream>
 
 using namespace attnprof;
 using Catch::Matchers::Contains;
+using tests::command;
 
 namespace {
-
-const cli::Command& command(const std::string& name) {
-  for (const cli::Command& one : cli::commands()) {
-    if (one.name == name) {
-      return one;
-    }
-  }
-  FAIL("no command " + name);
-  return cli::commands().front();
-}
 
 std::string find_program(const std::string& name) {
   for (const char* folder : {"/usr/bin/", "/bin/", "/usr/local/bin/"}) {

@@ -15,13 +15,13 @@ using namespace attnprof;
 
 namespace {
 
-struct Bench {
+struct DoctorBench {
   std::shared_ptr<tests::FakeClock> clock = std::make_shared<tests::FakeClock>();
   std::shared_ptr<tests::FakePerf> perf = std::make_shared<tests::FakePerf>();
   std::unique_ptr<profilers::Counters> counters;
   cli::Seams seams;
 
-  Bench() {
+  DoctorBench() {
     const auto chain = [this] { perf->advance(0, {{{0, 0}, 1e6}}, 1e6); };
     counters = std::make_unique<profilers::Counters>(
         perf, profilers::CounterHost{4, {}, {}, {}, {}, {}, 64, {}},
@@ -52,7 +52,7 @@ struct Bench {
 } // namespace
 
 TEST_CASE("doctor: a row for each counter with verdict, reason and fix") {
-  Bench bench;
+  DoctorBench bench;
   bench.perf->refused[{0, 1}] = EACCES;
   std::ostringstream out;
   std::ostringstream err;

@@ -2,6 +2,7 @@
 #include "cli/rows.hpp"
 #include "operators/core/error.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,8 @@ using cli::Change;
 using cli::GateOptions;
 using profilers::Record;
 using profilers::Status;
+using tests::mentions;
+using tests::refusal_of;
 
 namespace {
 
@@ -35,21 +38,6 @@ Record failed(const std::string& id) {
   record.status = Status::kFailed;
   record.reason = "it broke";
   return record;
-}
-
-template <class Function>
-std::string refusal_of(const Function& function) {
-  try {
-    function();
-  } catch (const operators::Error& error) {
-    return error.what();
-  }
-  FAIL("nothing was thrown");
-  return {};
-}
-
-bool says(const std::string& sentence, std::string_view part) {
-  return sentence.find(part) != std::string::npos;
 }
 
 Change one(const Record& before, const Record& after, const GateOptions& options = {}) {
@@ -157,13 +145,13 @@ TEST_CASE("gate: a threshold below the noise floor is refused, the default one i
     std::vector<double>& samples = record.measured->samples_s;
     std::for_each(samples.begin() + 30, samples.end(), [](double& one) { one *= 1.2; });
   }
-  CHECK(says(refusal_of([&] { cli::compare_records(before, before, with_threshold(0.02)); }), "noise floor"));
-  CHECK(says(refusal_of([&] { cli::compare_records(before, before, with_threshold(0.02)); }), "--gate counts"));
+  CHECK(mentions(refusal_of([&] { cli::compare_records(before, before, with_threshold(0.02)); }), "noise floor"));
+  CHECK(mentions(refusal_of([&] { cli::compare_records(before, before, with_threshold(0.02)); }), "--gate counts"));
   const cli::Comparison raised = cli::compare_records(before, before, {});
   CHECK(raised.threshold == raised.noise_floor);
   CHECK(raised.threshold > 0.15);
   REQUIRE(raised.notes.size() == 1);
-  CHECK(says(raised.notes[0], "raised from 5.0 %"));
+  CHECK(mentions(raised.notes[0], "raised from 5.0 %"));
   CHECK(cli::compare_records(before, before, with_threshold(0.5)).notes.empty());
   // A second run of the same build says more about noise than the halves of one.
   const cli::Comparison repeated = cli::compare_records(noisy_run(3, 4), noisy_run(4, 4), {}, noisy_run(5, 4));
@@ -207,7 +195,7 @@ TEST_CASE("gate: --fail-on chooses what fails") {
   cli::parse_fail_on("regress,missing", options);
   CHECK(exit_code(before, {timed("a", 1.8, 0.01)}, options) == 3);
   CHECK(exit_code(before, {}, options) == 5);
-  CHECK(says(refusal_of([&] { cli::parse_fail_on("regres", options); }), "did you mean 'regress'"));
+  CHECK(mentions(refusal_of([&] { cli::parse_fail_on("regres", options); }), "did you mean 'regress'"));
 }
 
 TEST_CASE("gate: --fail-on implausible fails on a figure that cannot be right, and only if asked") {
@@ -228,7 +216,7 @@ TEST_CASE("gate: --fail-on implausible fails on a figure that cannot be right, a
   CHECK(cli::implausible_exit_code({sound}, err) == 0);
   CHECK(err.str().empty());
   CHECK(cli::implausible_exit_code({sound, odd}, err) == 3);
-  CHECK(says(err.str(), "implausible: b: mixer/scores: 140 % of its roof"));
+  CHECK(mentions(err.str(), "implausible: b: mixer/scores: 140 % of its roof"));
 }
 
 TEST_CASE("BUG-212: three samples prove nothing, and say so") {
@@ -239,7 +227,7 @@ TEST_CASE("BUG-212: three samples prove nothing, and say so") {
   after.measured->samples_s = {1.9, 2.0, 2.1};
   const cli::RowChange row = cli::compare_records({before}, {after}, {}).rows.front();
   CHECK(row.change == Change::kInconclusive);
-  CHECK(says(row.reason, "not enough samples: 3 before and 3 now"));
+  CHECK(mentions(row.reason, "not enough samples: 3 before and 3 now"));
   CHECK_FALSE(row.interval);
   CHECK_FALSE(row.p);
 }
@@ -249,7 +237,7 @@ TEST_CASE("gate: what was measured warm before and cold now is not compared") {
   after.measured->cache_policy = profilers::CachePolicy::kCold;
   const cli::RowChange row = cli::compare_records({timed("a", 1.0, 0.01)}, {after}, {}).rows.front();
   CHECK(row.change == Change::kInconclusive);
-  CHECK(says(row.reason, "--cache warm before and cold now"));
+  CHECK(mentions(row.reason, "--cache warm before and cold now"));
 }
 
 TEST_CASE("gate: other metrics are compared by value, in their own direction") {
@@ -265,14 +253,14 @@ TEST_CASE("gate: other metrics are compared by value, in their own direction") {
   CHECK(one(before, after, options) == Change::kFaster);
   CHECK(one(after, before, options) == Change::kSlower);
   options.metrics = {"time_medium_s"};
-  CHECK(says(refusal_of([&] { cli::compare_records({before}, {after}, options); }), "time_median_s"));
+  CHECK(mentions(refusal_of([&] { cli::compare_records({before}, {after}, options); }), "time_median_s"));
   options.metrics = {"status"};
-  CHECK(says(refusal_of([&] { cli::compare_records({before}, {after}, options); }), "no number"));
+  CHECK(mentions(refusal_of([&] { cli::compare_records({before}, {after}, options); }), "no number"));
   options.metrics = {"bytes", "flops"};
-  CHECK(says(refusal_of([&] { cli::compare_records({before}, {after}, options); }), "takes one column"));
+  CHECK(mentions(refusal_of([&] { cli::compare_records({before}, {after}, options); }), "takes one column"));
   options.across_machines = true;
   options.metrics = {"time_median_s"};
-  CHECK(says(refusal_of([&] { cli::compare_records({before}, {after}, options); }), "roof_fraction"));
+  CHECK(mentions(refusal_of([&] { cli::compare_records({before}, {after}, options); }), "roof_fraction"));
 }
 
 TEST_CASE("gate: counts must be equal, more or fewer, and need no measurement") {
@@ -292,9 +280,9 @@ TEST_CASE("gate: counts must be equal, more or fewer, and need no measurement") 
   CHECK(one(before, fewer, options) == Change::kChanged);
   CHECK(exit_code({before}, {fewer}, options) == 3);
   const cli::RowChange row = cli::compare_records({before}, {fewer}, options).rows.front();
-  CHECK(says(row.reason, "bytes 1000 -> 999"));
-  CHECK(says(row.reason, "intensity"));
-  CHECK_FALSE(says(row.reason, "flops"));
+  CHECK(mentions(row.reason, "bytes 1000 -> 999"));
+  CHECK(mentions(row.reason, "intensity"));
+  CHECK_FALSE(mentions(row.reason, "flops"));
   options.metrics = {"flops", "params"};
   CHECK(one(before, fewer, options) == Change::kSame);
   Record cached = before;
@@ -303,10 +291,10 @@ TEST_CASE("gate: counts must be equal, more or fewer, and need no measurement") 
   options.metrics = {"kv_cache_bytes"};
   CHECK(one(before, cached, options) == Change::kChanged);
   options.metrics = {"time_median_s"};
-  CHECK(says(refusal_of([&] { cli::check(options); }), "measured"));
+  CHECK(mentions(refusal_of([&] { cli::check(options); }), "measured"));
   options.metrics.clear();
   options.threshold = 0.05;
-  CHECK(says(refusal_of([&] { cli::check(options); }), "--threshold does not apply"));
+  CHECK(mentions(refusal_of([&] { cli::check(options); }), "--threshold does not apply"));
   for (const char* name : {"flops", "bytes", "intensity", "params", "peak_activation_bytes", "launches"}) {
     CHECK(std::count(cli::default_counts().begin(), cli::default_counts().end(), name) == 1);
   }
@@ -322,14 +310,14 @@ TEST_CASE("BUG-188, BUG-189: a baseline of 0 has no ratio, a drop to 0 is -100 %
     const std::vector<Record> now{b};
     return change_table(cli::compare_records(old, now, options), {"old", "new", old, now});
   };
-  CHECK(says(table(before, after), "no change"));
+  CHECK(mentions(table(before, after), "no change"));
   after.totals->bytes_read = 5;
-  CHECK(says(table(before, after), "n/a (baseline 0)"));
+  CHECK(mentions(table(before, after), "n/a (baseline 0)"));
   CHECK(one(before, after, options) == Change::kSlower);
   CHECK(change_json(cli::compare_records({before}, {after}, options))["rows"][0]["ratio"].is_null());
   before.totals->bytes_read = 3069448;
   after.totals->bytes_read = 0;
-  CHECK(says(table(before, after), "-100.0 %"));
+  CHECK(mentions(table(before, after), "-100.0 %"));
 }
 
 TEST_CASE("gate: the table names every row, counts the verdicts and says what is on one side only") {
@@ -352,21 +340,21 @@ TEST_CASE("gate: views for CI hold every row, escaped") {
   const cli::Comparison comparison = cli::compare_records(before, after, options);
 
   const std::string junit = change_junit(comparison, options);
-  CHECK(says(junit, "tests=\"4\" failures=\"2\""));
-  CHECK(says(junit, "name=\"a&lt;b&gt;&amp;&quot;c&quot;,d|e%&#10;f\""));
-  CHECK(says(junit, "<property name=\"verdict\" value=\"SLOWER\"/>"));
-  CHECK(says(junit, "<failure type=\"MISSING\""));
+  CHECK(mentions(junit, "tests=\"4\" failures=\"2\""));
+  CHECK(mentions(junit, "name=\"a&lt;b&gt;&amp;&quot;c&quot;,d|e%&#10;f\""));
+  CHECK(mentions(junit, "<property name=\"verdict\" value=\"SLOWER\"/>"));
+  CHECK(mentions(junit, "<failure type=\"MISSING\""));
 
   const std::string lines = change_annotations(comparison, runs, options);
-  CHECK(says(lines, "::error file=new%2C1,title=attnprof SLOWER::SLOWER: a<b>&\"c\",d|e%25%0Af: +80.0 %25"));
-  CHECK(says(lines, "::error file=old%3A1,title=attnprof MISSING::MISSING: gone"));
-  CHECK(says(lines, "::notice file=new%2C1,title=attnprof NEW::NEW: added"));
+  CHECK(mentions(lines, "::error file=new%2C1,title=attnprof SLOWER::SLOWER: a<b>&\"c\",d|e%25%0Af: +80.0 %25"));
+  CHECK(mentions(lines, "::error file=old%3A1,title=attnprof MISSING::MISSING: gone"));
+  CHECK(mentions(lines, "::notice file=new%2C1,title=attnprof NEW::NEW: added"));
   CHECK(std::count(lines.begin(), lines.end(), '\n') == 3);
 
   const std::string page = change_markdown(comparison, runs, options, {"roofline=https://host/a.svg"});
-  CHECK(says(page, "### attnprof: the gate fails"));
-  CHECK(says(page, "a&lt;b&gt;&amp;\"c\",d\\|e% f"));
-  CHECK(says(page, "1 rows are the same"));
-  CHECK(says(page, "[roofline](<https://host/a.svg>)"));
-  CHECK_FALSE(says(page, "| batch |")); // the same in every row
+  CHECK(mentions(page, "### attnprof: the gate fails"));
+  CHECK(mentions(page, "a&lt;b&gt;&amp;\"c\",d\\|e% f"));
+  CHECK(mentions(page, "1 rows are the same"));
+  CHECK(mentions(page, "[roofline](<https://host/a.svg>)"));
+  CHECK_FALSE(mentions(page, "| batch |")); // the same in every row
 }

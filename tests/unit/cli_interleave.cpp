@@ -58,12 +58,12 @@ class NoisyProgram final : public operators::Program {
   std::vector<std::string> impls_;
 };
 
-struct Bench {
+struct InterleaveBench {
   std::shared_ptr<tests::FakeClock> clock = std::make_shared<tests::FakeClock>();
   cli::Seams seams;
   std::vector<char> order;
 
-  Bench() {
+  InterleaveBench() {
     seams.clock = clock;
     seams.host = std::make_shared<tests::FakeHost>(*clock);
     seams.interrupt = std::make_shared<cli::Interrupt>();
@@ -91,7 +91,7 @@ cli::PlannedCase planned(const std::string& variant, const std::string& plan) {
 } // namespace
 
 TEST_CASE("interleave: rounds go A B B A, and a machine that slows down does not tilt the ratio") {
-  Bench bench;
+  InterleaveBench bench;
   std::vector<cli::PreparedCase> cases;
   cases.push_back(bench.prepared('a', 0.1));
   cases.push_back(bench.prepared('b', 0.1));
@@ -114,7 +114,7 @@ TEST_CASE("interleave: rounds go A B B A, and a machine that slows down does not
 }
 
 TEST_CASE("interleave: cases without a program are left alone, an interrupt ends the rounds") {
-  Bench bench;
+  InterleaveBench bench;
   std::vector<cli::PreparedCase> cases;
   cases.push_back(bench.prepared('a', 0.1));
   cases.emplace_back();
@@ -132,7 +132,7 @@ TEST_CASE("interleave: cases without a program are left alone, an interrupt ends
 }
 
 TEST_CASE("interleave: long cases get fewer rounds, so that the timeout holds") {
-  Bench bench;
+  InterleaveBench bench;
   std::vector<cli::PreparedCase> cases;
   cases.push_back(bench.prepared('a', 1.0));
   cases.push_back(bench.prepared('b', 1.0));
@@ -175,7 +175,7 @@ TEST_CASE("interleave: a case against itself raises at most 1 alarm in 20, a pla
   int found = 0;
   for (int run = 0; run < kRuns; ++run) {
     for (const double share : {0.0, 0.1}) {
-      Bench bench;
+      InterleaveBench bench;
       std::vector<cli::PreparedCase> cases;
       cases.push_back(bench.noisy(static_cast<std::uint64_t>(run)));
       cases.push_back(bench.noisy(static_cast<std::uint64_t>(run) + 1000));
@@ -193,7 +193,7 @@ TEST_CASE("interleave: a case against itself raises at most 1 alarm in 20, a pla
 }
 
 TEST_CASE("planted: a program is slowed down by a share of its own time and is otherwise the same") {
-  Bench bench;
+  InterleaveBench bench;
   cli::PreparedCase one = bench.prepared('a', 0.1);
   const double begin_s = bench.clock->elapsed_s();
   one.program->run();

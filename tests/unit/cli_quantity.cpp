@@ -9,7 +9,7 @@ using operators::Error;
 
 namespace {
 template <class Function>
-std::string refusal(const Function& function) {
+std::string usage_refusal_of(const Function& function) {
   try {
     function();
   } catch (const Error& error) {
@@ -31,7 +31,7 @@ TEST_CASE("quantity: durations carry a unit, a bare number is seconds (BUG-079)"
   CHECK(cli::parse_duration_s("--budget", "1h") == 3600.0);
   for (const char* text : {"", "s", "0", "-1", "0s", "nan", "inf", "1d", "5 m", "1e9", "0x10", "1,5"}) {
     INFO(text);
-    const std::string sentence = refusal([&] { cli::parse_duration_s("--budget", text); });
+    const std::string sentence = usage_refusal_of([&] { cli::parse_duration_s("--budget", text); });
     CHECK(sentence.find("--budget") != std::string::npos);
     CHECK(sentence.find("5m") != std::string::npos);
   }
@@ -44,7 +44,7 @@ TEST_CASE("quantity: ratios are percentages or below one") {
   CHECK(cli::parse_ratio("--threshold", "150%") == Catch::Approx(1.5));
   for (const char* text : {"", "%", "5", "1", "-5%", "five", "nan", "5%%"}) {
     INFO(text);
-    CHECK(refusal([&] { cli::parse_ratio("--threshold", text); }).find("--threshold") != std::string::npos);
+    CHECK(usage_refusal_of([&] { cli::parse_ratio("--threshold", text); }).find("--threshold") != std::string::npos);
   }
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("quantity: counts stay in their range") {
   CHECK(cli::parse_count("--seed", "10", 0, 10) == 10);
   for (const char* text : {"", "-1", "11", "1.5", "99999999999999999999", "3x"}) {
     INFO(text);
-    CHECK(refusal([&] { cli::parse_count("--seed", text, 0, 10); }).find("from 0 to 10") != std::string::npos);
+    CHECK(usage_refusal_of([&] { cli::parse_count("--seed", text, 0, 10); }).find("from 0 to 10") != std::string::npos);
   }
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("quantity: shards count from one") {
   CHECK(shard.count == 3);
   for (const char* text : {"", "1", "0/3", "4/3", "1/0", "-1/3", "1/3/3", "a/b", "1/", "/3", "1/100001"}) {
     INFO(text);
-    CHECK(refusal([&] { cli::parse_shard(text); }).find("--shard") != std::string::npos);
+    CHECK(usage_refusal_of([&] { cli::parse_shard(text); }).find("--shard") != std::string::npos);
   }
 }
 
@@ -72,6 +72,6 @@ TEST_CASE("quantity: memory in SI and binary units") {
   CHECK(cli::parse_bytes("--memory", "24GiB") == 24LL << 30);
   CHECK(cli::parse_bytes("--memory", "1.5k") == 1500);
   for (const char* text : {"", "GB", "0", "-1GB", "1e30", "5iB", "5XB", "80", "nan", "80 GB"}) {
-    CHECK(refusal([&] { (void)cli::parse_bytes("--memory", text); }).find("80GB") != std::string::npos);
+    CHECK(usage_refusal_of([&] { (void)cli::parse_bytes("--memory", text); }).find("80GB") != std::string::npos);
   }
 }

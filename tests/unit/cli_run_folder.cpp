@@ -2,28 +2,16 @@
 #include "operators/core/error.hpp"
 #include "reports/record_json.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/text.hpp"
 #include "tests/unit/cli_fakes.hpp"
 
 using namespace attnprof;
 using cli::open_run_folder;
 using tests::FakeFolders;
+using tests::mentions;
+using tests::refusal_of;
 
 namespace {
-
-template <class Function>
-std::string refusal_of(const Function& function) {
-  try {
-    function();
-  } catch (const operators::Error& error) {
-    return error.what();
-  }
-  FAIL("nothing was thrown");
-  return {};
-}
-
-bool says(const std::string& sentence, std::string_view part) {
-  return sentence.find(part) != std::string::npos;
-}
 
 profilers::Record row(const std::string& id) {
   profilers::Record record;
@@ -58,9 +46,9 @@ TEST_CASE("run folder: records of another sweep are never overwritten") {
   FakeFolders files;
   put(files, "out", line("a"));
   const std::string refusal = refusal_of([&] { open_run_folder(files, "out", false); });
-  CHECK(says(refusal, "'out'"));
-  CHECK(says(refusal, "--resume"));
-  CHECK(says(refusal, "-o"));
+  CHECK(mentions(refusal, "'out'"));
+  CHECK(mentions(refusal, "--resume"));
+  CHECK(mentions(refusal, "-o"));
   CHECK(files.contents["out/records.jsonl"] == line("a"));
   put(files, "empty", "");
   CHECK_NOTHROW(open_run_folder(files, "empty", false)); // a sweep that was killed before its first row
@@ -77,7 +65,7 @@ TEST_CASE("run folder: resuming keeps whole lines byte for byte and drops a torn
   CHECK(files.contents["out/records.jsonl"] == line("a") + line("b") + line("c"));
 
   put(files, "broken", line("a") + "{\"torn\": \n" + line("b"));
-  CHECK(says(refusal_of([&] { open_run_folder(files, "broken", true); }), "line 2"));
+  CHECK(mentions(refusal_of([&] { open_run_folder(files, "broken", true); }), "line 2"));
   CHECK(open_run_folder(files, "fresh", true).earlier.empty());
 }
 
@@ -97,5 +85,5 @@ TEST_CASE("run folder: without -o a fresh folder is numbered and resume takes th
 
 TEST_CASE("run folder: a path that cannot be made fails at once") {
   FakeFolders files;
-  CHECK(says(refusal_of([&] { open_run_folder(files, "readonly", false); }), "readonly"));
+  CHECK(mentions(refusal_of([&] { open_run_folder(files, "readonly", false); }), "readonly"));
 }

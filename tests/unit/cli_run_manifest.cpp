@@ -1,12 +1,14 @@
 #include "cli/run_manifest.hpp"
 #include "operators/core/error.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/text.hpp"
 #include "tests/unit/cli_fakes.hpp"
 
 #include <algorithm>
 
 using namespace attnprof;
 using cli::RunManifest;
+using tests::mentions;
 
 namespace {
 
@@ -27,10 +29,6 @@ std::string refusal_of(const RunManifest& earlier, const RunManifest& now) {
     return error.what();
   }
   return "accepted";
-}
-
-bool says(const std::string& sentence, std::string_view part) {
-  return sentence.find(part) != std::string::npos;
 }
 
 } // namespace
@@ -70,26 +68,26 @@ TEST_CASE("run manifest: each setting that differs is named with both values and
     return refusal_of(manifest(), out);
   };
   const std::string timeout = changed([](auto& r) { r.timing.timeout_s = 1; });
-  CHECK(says(timeout, "'out'"));
-  CHECK(says(timeout, "with --timeout 5"));
-  CHECK(says(timeout, "with --timeout 1"));
-  CHECK(says(timeout, "--resume"));
-  CHECK(says(timeout, "-o"));
-  CHECK(says(changed([](auto& r) { r.timing.repetitions = 3; }), "without --repetitions"));
-  CHECK(says(changed([](auto& r) { r.timing.warmup = 3; }), "--warmup 3"));
-  CHECK(says(changed([](auto& r) { r.timing.min_time_s = 1; }), "--min-time 1"));
-  CHECK(says(changed([](auto& r) { r.timing.max_noise = 0.5; }), "--max-noise 0.5"));
-  CHECK(says(changed([](auto& r) { r.cache_policy = profilers::CachePolicy::kCold; }), "--cache cold"));
-  CHECK(says(changed([](auto& r) { r.seed = 9; }), "--seed 9"));
+  CHECK(mentions(timeout, "'out'"));
+  CHECK(mentions(timeout, "with --timeout 5"));
+  CHECK(mentions(timeout, "with --timeout 1"));
+  CHECK(mentions(timeout, "--resume"));
+  CHECK(mentions(timeout, "-o"));
+  CHECK(mentions(changed([](auto& r) { r.timing.repetitions = 3; }), "without --repetitions"));
+  CHECK(mentions(changed([](auto& r) { r.timing.warmup = 3; }), "--warmup 3"));
+  CHECK(mentions(changed([](auto& r) { r.timing.min_time_s = 1; }), "--min-time 1"));
+  CHECK(mentions(changed([](auto& r) { r.timing.max_noise = 0.5; }), "--max-noise 0.5"));
+  CHECK(mentions(changed([](auto& r) { r.cache_policy = profilers::CachePolicy::kCold; }), "--cache cold"));
+  CHECK(mentions(changed([](auto& r) { r.seed = 9; }), "--seed 9"));
   CHECK(changed([](auto&) {}) == "accepted");
 
   RunManifest other = manifest();
   other.shard = {1, 2};
-  CHECK(says(refusal_of(manifest(), other), "--shard 1/2"));
+  CHECK(mentions(refusal_of(manifest(), other), "--shard 1/2"));
   other = manifest();
   other.settings.push_back({"--isolate", "true"}); // a setting that only one of them knows
-  CHECK(says(refusal_of(manifest(), other), "without --isolate"));
-  CHECK(says(refusal_of(other, manifest()), "with --isolate true"));
+  CHECK(mentions(refusal_of(manifest(), other), "without --isolate"));
+  CHECK(mentions(refusal_of(other, manifest()), "with --isolate true"));
   other = manifest();
   other.cases = 99; // a larger plan goes on with the rows that are there
   CHECK(refusal_of(manifest(), other) == "accepted");
@@ -98,9 +96,9 @@ TEST_CASE("run manifest: each setting that differs is named with both values and
 TEST_CASE("run manifest: another machine and other ceilings are told apart") {
   RunManifest other = manifest();
   other.host = "fedcba9876543210";
-  CHECK(says(refusal_of(manifest(), other), "another machine or build"));
-  CHECK(says(refusal_of(manifest(), other), "fedcba9876543210"));
+  CHECK(mentions(refusal_of(manifest(), other), "another machine or build"));
+  CHECK(mentions(refusal_of(manifest(), other), "fedcba9876543210"));
   other = manifest();
   other.ceilings = "sheet";
-  CHECK(says(refusal_of(manifest(), other), "--hw"));
+  CHECK(mentions(refusal_of(manifest(), other), "--hw"));
 }

@@ -17,7 +17,7 @@ using profilers::Status;
 namespace {
 
 /// A sweep over made-up files, clock and measurements.
-struct Bench {
+struct LoopBench {
   std::shared_ptr<tests::FakeFolders> files = std::make_shared<tests::FakeFolders>();
   std::shared_ptr<tests::FakeClock> clock = std::make_shared<tests::FakeClock>(0);
   cli::Seams seams;
@@ -27,7 +27,7 @@ struct Bench {
   std::vector<std::optional<double>> shares; ///< that were given to them
   std::map<std::string, Status> outcomes;
 
-  Bench() {
+  LoopBench() {
     seams.files = files;
     seams.clock = clock;
     seams.interrupt = std::make_shared<cli::Interrupt>();
@@ -82,7 +82,7 @@ using Statuses = std::vector<Status>;
 } // namespace
 
 TEST_CASE("sweep loop: every planned case becomes one line, in the order of the plan (R3)") {
-  Bench bench;
+  LoopBench bench;
   cli::SweepPlan plan = plan_of({"a", "b", "c"});
   plan.cases[1].rejection = "b cannot be";
   bench.outcomes["c"] = Status::kFailed;
@@ -95,7 +95,7 @@ TEST_CASE("sweep loop: every planned case becomes one line, in the order of the 
 }
 
 TEST_CASE("sweep loop: a line is in the file before the next case begins (BUG-166)") {
-  Bench bench;
+  LoopBench bench;
   const cli::SweepPlan plan = plan_of({"a", "b"});
   cli::RunFolder folder = cli::open_run_folder(*bench.files, "out", false);
   cli::Context context{bench.out, bench.err, bench.seams};
@@ -109,7 +109,7 @@ TEST_CASE("sweep loop: a line is in the file before the next case begins (BUG-16
 }
 
 TEST_CASE("sweep loop: resuming runs what is missing and leaves the rest byte for byte (BUG-165)") {
-  Bench bench;
+  LoopBench bench;
   bench.outcomes["b"] = Status::kFailed;
   bench.sweep(plan_of({"a", "b"}));
   const Texts before = bench.lines();
@@ -125,7 +125,7 @@ TEST_CASE("sweep loop: resuming runs what is missing and leaves the rest byte fo
 }
 
 TEST_CASE("sweep loop: an interrupt skips the rest, which resuming runs (BUG-167)") {
-  Bench bench;
+  LoopBench bench;
   bench.seams.interrupt->requested = true;
   bench.seams.interrupt->signal = SIGINT;
   CHECK(statuses(bench.sweep(plan_of({"a", "b"}))) == Statuses{Status::kSkipped, Status::kSkipped});
@@ -135,7 +135,7 @@ TEST_CASE("sweep loop: an interrupt skips the rest, which resuming runs (BUG-167
 }
 
 TEST_CASE("sweep loop: no case begins after the budget") {
-  Bench bench;
+  LoopBench bench;
   cli::SweepSettings settings;
   settings.budget_s = 15; // each case takes 10
   const std::vector<Record> records = bench.sweep(plan_of({"a", "b", "c", "d"}), settings);
@@ -150,7 +150,7 @@ TEST_CASE("sweep loop: no case begins after the budget") {
 }
 
 TEST_CASE("sweep loop: a shared time is dealt out anew before each case, and none is skipped") {
-  Bench bench;
+  LoopBench bench;
   cli::SweepSettings settings;
   settings.shared_s = 32; // each case takes 10
   const std::vector<Record> records = bench.sweep(plan_of({"a", "b", "c", "d"}), settings);
@@ -159,16 +159,16 @@ TEST_CASE("sweep loop: a shared time is dealt out anew before each case, and non
   CHECK(*bench.shares[0] == Catch::Approx(8));
   CHECK(*bench.shares[1] == Catch::Approx(22.0 / 3));
   CHECK(*bench.shares[3] == Catch::Approx(2));
-  Bench alone;
+  LoopBench alone;
   alone.sweep(plan_of({"a"}));
   CHECK_FALSE(alone.shares.at(0));
 }
 
 TEST_CASE("sweep loop: --keep-going=false stops after a row that failed") {
-  Bench bench;
+  LoopBench bench;
   bench.outcomes["a"] = Status::kIncorrect;
   CHECK(statuses(bench.sweep(plan_of({"a", "b"}))) == Statuses{Status::kIncorrect, Status::kOk});
-  Bench strict;
+  LoopBench strict;
   strict.outcomes["a"] = Status::kIncorrect;
   cli::SweepSettings settings;
   settings.keep_going = false;
@@ -176,7 +176,7 @@ TEST_CASE("sweep loop: --keep-going=false stops after a row that failed") {
 }
 
 TEST_CASE("sweep loop: a process of its own turns crashes and hangs into failed rows") {
-  Bench bench;
+  LoopBench bench;
   cli::PlanRequest request;
   request.ids = {operators::parse_case_id("variant=mha:dim=16:heads=2:seq_len=8")};
   const PlannedCase planned = cli::plan_sweep(request).cases.at(0);
@@ -228,7 +228,7 @@ TEST_CASE("sweep loop: a process of its own turns crashes and hangs into failed 
 }
 
 TEST_CASE("sweep loop: the time of writing records is told from that of measuring") {
-  Bench bench;
+  LoopBench bench;
   bench.clock = std::make_shared<tests::FakeClock>(1'000'000); // each read takes a millisecond
   bench.seams.clock = bench.clock;
   profilers::PhaseClock phases(*bench.clock);

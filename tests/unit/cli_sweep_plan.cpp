@@ -45,7 +45,7 @@ std::vector<std::string> ids(const SweepPlan& plan) {
   return out;
 }
 
-Error refusal(const PlanRequest& request) {
+Error plan_refusal(const PlanRequest& request) {
   try {
     plan_sweep(request);
   } catch (const Error& error) {
@@ -104,24 +104,24 @@ TEST_CASE("plan: values that resolve to the same case are one case") {
 }
 
 TEST_CASE("plan: a flag that no chosen workload takes names itself and its takers") {
-  const Error error = refusal(request("variant=mha chunk=64"));
+  const Error error = plan_refusal(request("variant=mha chunk=64"));
   CHECK(error.kind() == ErrorKind::kUsage);
   CHECK(says(error, "--chunk"));
   CHECK(says(error, "--variant mha"));
-  const Error kv = refusal(request("variant=mha,cga kv_heads=2"));
+  const Error kv = plan_refusal(request("variant=mha,cga kv_heads=2"));
   CHECK(says(kv, "--kv-heads"));
   CHECK(says(kv, "gqa"));
-  CHECK(says(refusal(request("layout=ffn variant=mha")), "--variant"));
+  CHECK(says(plan_refusal(request("layout=ffn variant=mha")), "--variant"));
   CHECK_NOTHROW(plan_sweep(request("layout=ffn,op variant=mha")));
 }
 
 TEST_CASE("plan: unknown names are usage errors with the nearest name (BUG-077)") {
-  const Error error = refusal(request("variant=mha,mhha"));
+  const Error error = plan_refusal(request("variant=mha,mhha"));
   CHECK(error.kind() == ErrorKind::kUsage);
   CHECK(says(error, "'mhha'"));
   CHECK(says(error, "mha"));
   CHECK(says(error, "cga")); // the known ones
-  CHECK(says(refusal(request("layout=sandwhich")), "sandwich"));
+  CHECK(says(plan_refusal(request("layout=sandwhich")), "sandwich"));
 }
 
 TEST_CASE("plan: an impossible combination is a rejected case among others and an error alone (R3)") {
@@ -132,10 +132,10 @@ TEST_CASE("plan: an impossible combination is a rejected case among others and a
   CHECK(plan.cases[1].id.find("heads=5") != std::string::npos);
   CHECK(plan.cases[2].rejection.empty());
 
-  const Error alone = refusal(request("variant=mha dim=192 heads=5"));
+  const Error alone = plan_refusal(request("variant=mha dim=192 heads=5"));
   CHECK(alone.kind() == ErrorKind::kInvalid);
   CHECK(says(alone, "--heads 5"));
-  const Error all = refusal(request("variant=mha dim=192 heads=5,7"));
+  const Error all = plan_refusal(request("variant=mha dim=192 heads=5,7"));
   CHECK(all.kind() == ErrorKind::kInvalid);
   CHECK(says(all, "none of the 2 cases"));
   CHECK(says(all, "--heads 5"));
@@ -158,12 +158,12 @@ TEST_CASE("plan: --where and --filter select, and an empty selection is an error
   filter.filter = "variant=mqa.*seq_len=64";
   CHECK(plan_sweep(filter).cases.size() == 1);
   filter.filter = "NOTHING";
-  const Error nothing = refusal(filter);
+  const Error nothing = plan_refusal(filter);
   CHECK(nothing.kind() == ErrorKind::kUsage);
   CHECK(says(nothing, "no case matches"));
   CHECK(says(nothing, "NOTHING"));
   filter.filter = "([";
-  CHECK(says(refusal(filter), "--filter '(['"));
+  CHECK(says(plan_refusal(filter), "--filter '(['"));
 }
 
 TEST_CASE("plan: shards partition the plan in order") {
@@ -214,11 +214,11 @@ TEST_CASE("plan: axes override the values of an id, except its workload") {
   CHECK(column(changed, "threads") == Texts{"1", "1"});
   PlanRequest other = request("variant=mqa");
   other.ids = again.ids;
-  CHECK(says(refusal(other), "--variant"));
+  CHECK(says(plan_refusal(other), "--variant"));
 }
 
 TEST_CASE("plan: too many cases are refused before they are made") {
-  const Error error = refusal(request("variant=mha seq_len=1:10000:1 batch=1:11:1"));
+  const Error error = plan_refusal(request("variant=mha seq_len=1:10000:1 batch=1:11:1"));
   CHECK(error.kind() == ErrorKind::kUsage);
   CHECK(says(error, "110000"));
   CHECK(says(error, "100000"));

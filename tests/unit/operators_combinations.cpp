@@ -6,6 +6,7 @@
 #include "operators/core/error.hpp"
 #include "operators/core/plan.hpp"
 #include "operators/workload.hpp"
+#include "tests/support/case.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,12 +14,9 @@
 namespace operators = attnprof::operators;
 using attnprof::testing::Case;
 using attnprof::testing::Matrix;
+using attnprof::tests::resolved;
 
 namespace {
-
-operators::Config resolved(const std::string& id) {
-  return operators::resolve(operators::parse_case_id(id));
-}
 
 operators::Graph launches_of(const std::string& id) {
   const operators::Config config = resolved(id);

@@ -2,17 +2,15 @@
 #include "operators/core/plan.hpp"
 #include "operators/exec/twin.hpp"
 #include "operators/workload.hpp"
+#include "tests/support/case.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace attnprof::operators;
+using attnprof::tests::resolved;
 
 namespace {
 
 constexpr CheckLimits kLimits{60'000'000, 1'000'000'000};
-
-Config resolved(const std::string& id) {
-  return resolve(parse_case_id(id));
-}
 
 } // namespace
 

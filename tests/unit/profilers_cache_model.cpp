@@ -4,6 +4,7 @@
 #include "operators/core/plan.hpp"
 #include "operators/workload.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/sizes.hpp"
 
 #include <numeric>
 
@@ -12,10 +13,9 @@ using namespace attnprof::profilers;
 using operators::Graph;
 using operators::TensorRole;
 using operators::View;
+using tests::kMiB;
 
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 /// Tensors of 1 MiB and copies between them.
 class Chain {

@@ -1,18 +1,16 @@
 #include "profilers/perf/counter_maths.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/text.hpp"
 
 #include <limits>
 #include <vector>
 
 using namespace attnprof::profilers;
+using attnprof::tests::mentions;
 
 namespace {
 
 constexpr double kAny = 1e9; ///< counts in a nanosecond: no limit
-
-bool mentions(const std::string& text, const std::string& word) {
-  return text.find(word) != std::string::npos;
-}
 
 } // namespace
 

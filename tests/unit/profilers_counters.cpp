@@ -3,6 +3,7 @@
 #include "tests/support/fake_clock.hpp"
 #include "tests/support/fake_perf.hpp"
 #include "tests/support/fake_system.hpp"
+#include "tests/support/text.hpp"
 
 #include <cerrno>
 #include <limits>
@@ -12,6 +13,7 @@ using namespace attnprof::profilers;
 using attnprof::tests::FakeClock;
 using attnprof::tests::FakePerf;
 using attnprof::tests::FakeSystem;
+using attnprof::tests::mentions;
 
 namespace {
 
@@ -25,17 +27,13 @@ const FakePerf::Key kVectorKey{4, 0x20c7};
 const FakePerf::Key kTaskClockKey{1, 1};
 const FakePerf::Key kMigrationsKey{1, 4};
 
-bool mentions(const std::string& text, const std::string& word) {
-  return text.find(word) != std::string::npos;
-}
-
-struct Bench {
+struct CountersBench {
   std::shared_ptr<FakePerf> perf = std::make_shared<FakePerf>();
   CounterHost host;
   FakeClock clock;
   int runs = 0;
 
-  Bench() {
+  CountersBench() {
     host.paranoid_level = 2;
     perf->names["FP_ARITH_INST_RETIRED:SCALAR_SINGLE"] = {4, 0x2c7, 0, 0};
     perf->names["FP_ARITH_INST_RETIRED:256B_PACKED_SINGLE"] = {4, 0x20c7, 0, 0};
@@ -93,7 +91,7 @@ const CounterVerdict& of(const std::vector<CounterVerdict>& verdicts, CounterQua
 } // namespace
 
 TEST_CASE("counters: where a PMU answers, every figure of one run is filled, all threads together (BUG-135)") {
-  Bench bench;
+  CountersBench bench;
   Counters counters = bench.counters();
   CHECK(counters.has_pmu());
   const CounterPass pass = bench.measure(counters);
@@ -120,7 +118,7 @@ TEST_CASE("counters: where a PMU answers, every figure of one run is filled, all
 }
 
 TEST_CASE("counters: what is multiplexed is scaled and says so") {
-  Bench bench;
+  CountersBench bench;
   bench.perf->running_share = 0.25;
   const CounterPass pass = bench.measure();
   CHECK(pass.totals.cycles == 6'000'000);
@@ -129,7 +127,7 @@ TEST_CASE("counters: what is multiplexed is scaled and says so") {
 }
 
 TEST_CASE("counters: a PMU that never schedules a counter gives none") {
-  Bench bench;
+  CountersBench bench;
   Counters counters = bench.counters();
   CHECK(counters.has_pmu());
   bench.perf->running_share = 0;
@@ -142,7 +140,7 @@ TEST_CASE("counters: a PMU that never schedules a counter gives none") {
 TEST_CASE("counters: each refusal is a reason of its own, with what to do (BUG-121, BUG-130)") {
   std::set<std::string> reasons;
   const auto refusal = [&](int error, const auto& change) {
-    Bench bench;
+    CountersBench bench;
     bench.perf->refuses_all = error;
     change(bench.host);
     const CounterPass pass = bench.measure();
@@ -169,7 +167,7 @@ TEST_CASE("counters: each refusal is a reason of its own, with what to do (BUG-1
 }
 
 TEST_CASE("counters: without a PMU the kernel's own counters still count") {
-  Bench bench;
+  CountersBench bench;
   for (const FakePerf::Key& key : {kCyclesKey, kInstructionsKey, kL1Key, kL2Key, kMissesKey, kScalarKey, kVectorKey})
     bench.perf->refused[key] = ENOENT;
   bench.perf->refused[{3, 0x10000}] = bench.perf->refused[{3, 0x10002}] = ENOENT;
@@ -185,7 +183,7 @@ TEST_CASE("counters: without a PMU the kernel's own counters still count") {
 }
 
 TEST_CASE("counters: an event that the processor lacks is named, the others count") {
-  Bench bench;
+  CountersBench bench;
   bench.perf->names.clear();
   bench.perf->refused[{3, 0x10002}] = ENOENT;
   const CounterPass pass = bench.measure();
@@ -196,7 +194,7 @@ TEST_CASE("counters: an event that the processor lacks is named, the others coun
 }
 
 TEST_CASE("counters: AMD's second level is the sum of its loads and prefetches, or nothing") {
-  Bench bench;
+  CountersBench bench;
   bench.perf->names.erase("L2_LINES_IN:ALL");
   const FakePerf::Key hits{4, 0x171};
   const FakePerf::Key misses{4, 0x172};
@@ -218,7 +216,7 @@ TEST_CASE("counters: AMD's second level is the sum of its loads and prefetches, 
 }
 
 TEST_CASE("counters: memory controllers are counted once for the machine, and take the place of misses") {
-  Bench bench;
+  CountersBench bench;
   const FakePerf::Key reads{20, 0x304};
   const FakePerf::Key writes{20, 0xc04};
   bench.perf->controllers = {{"uncore_imc_0/cas_count_read", {20, 0x304, 0, 0}, 0, 64},
@@ -286,7 +284,7 @@ TEST_CASE("counters: memory controllers are found by what the kernel lists") {
 }
 
 TEST_CASE("counters: Arm's scalable vectors count by 128 bits") {
-  Bench bench;
+  CountersBench bench;
   bench.perf->names = {{"FP_FIXED_OPS_SPEC", {4, 0x80c1, 0, 0}}, {"FP_SCALE_OPS_SPEC", {4, 0x80c0, 0, 0}}};
   bench.perf->vector_bits = 256;
   const auto choices = hardware_choices(CounterQuantity::kFpOps, *bench.perf);
@@ -297,7 +295,7 @@ TEST_CASE("counters: Arm's scalable vectors count by 128 bits") {
 }
 
 TEST_CASE("counters: signals are waited out, short and failed reads are not believed") {
-  Bench bench;
+  CountersBench bench;
   bench.perf->interrupts = 7;
   Counters counters = bench.counters();
   counters.survey();
@@ -313,7 +311,7 @@ TEST_CASE("counters: signals are waited out, short and failed reads are not beli
 }
 
 TEST_CASE("counters: absurd values leave their column empty and the others alone (BUG-118)") {
-  Bench bench;
+  CountersBench bench;
   Counters counters = bench.counters();
   counters.survey();
   for (const std::uint64_t value : {std::uint64_t{1} << 60U, std::numeric_limits<std::uint64_t>::max() - 5}) {
@@ -326,7 +324,7 @@ TEST_CASE("counters: absurd values leave their column empty and the others alone
 }
 
 TEST_CASE("counters: a counter that fails its self-test is untrusted and not used (BUG-091, BUG-125, BUG-126)") {
-  Bench bench;
+  CountersBench bench;
   bench.perf->factor[kVectorKey] = 0.4999;
   Counters counters = bench.counters();
   const CounterVerdict& fp = of(counters.survey(), CounterQuantity::kFpOps);
@@ -346,7 +344,7 @@ TEST_CASE("counters: a counter that fails its self-test is untrusted and not use
 }
 
 TEST_CASE("counters: a counter that no loop tests is not used") {
-  Bench bench;
+  CountersBench bench;
   Counters counters(bench.perf, bench.host, {});
   CHECK(mentions(of(counters.survey(), CounterQuantity::kCycles).reason, "untested"));
   CHECK_FALSE(counters.has_pmu());
@@ -354,7 +352,7 @@ TEST_CASE("counters: a counter that no loop tests is not used") {
 }
 
 TEST_CASE("counters: counters that answer 0 are no counters (BUG-119)") {
-  Bench bench;
+  CountersBench bench;
   bench.perf->factor = {{kInstructionsKey, 0}, {kCyclesKey, 0}};
   Counters counters = bench.counters();
   CHECK(of(counters.survey(), CounterQuantity::kInstructions).verdict == ProbeVerdict::kAbsent);
@@ -372,7 +370,7 @@ TEST_CASE("counters: counters that answer 0 are no counters (BUG-119)") {
 }
 
 TEST_CASE("counters: a thread that starts while it is counted makes the count absent") {
-  Bench bench;
+  CountersBench bench;
   Counters counters = bench.counters();
   counters.survey();
   bench.perf->on_start = [&] { bench.perf->tasks = {10, 11, 12, 13}; };
@@ -382,7 +380,7 @@ TEST_CASE("counters: a thread that starts while it is counted makes the count ab
 }
 
 TEST_CASE("counters: a body that is too long is not counted") {
-  Bench bench;
+  CountersBench bench;
   Counters counters = bench.counters();
   CounterPassOptions options;
   options.most_s = 1.5e-3; // two passes of 1 ms
@@ -393,7 +391,7 @@ TEST_CASE("counters: a body that is too long is not counted") {
 }
 
 TEST_CASE("counters: what prepares a run is not counted") {
-  Bench bench;
+  CountersBench bench;
   Counters counters = bench.counters();
   const CounterPass pass = counters.measure([&] { bench.body(); }, [&] { bench.body(); }, {}, bench.clock);
   CHECK(pass.totals.cycles == 6'000'000);
@@ -407,7 +405,7 @@ TEST_CASE("counters: processors of two kinds are refused, of one kind are aimed 
   Environment environment;
   environment.core_kinds = {{"cpu_core", {0, 1}}, {"cpu_atom", {2, 3}}};
   environment.cpus = {0, 1, 2, 3};
-  Bench bench;
+  CountersBench bench;
   bench.host = read_counter_host(system.root(), environment);
   CHECK(bench.host.seccomp_filter == true);
   CHECK(bench.host.may_use_perfmon == true);

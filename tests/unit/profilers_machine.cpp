@@ -5,6 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/fake_clock.hpp"
 #include "tests/support/fake_probe_runner.hpp"
+#include "tests/support/sizes.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -17,11 +18,10 @@
 using namespace attnprof::profilers;
 using attnprof::tests::FakeClock;
 using attnprof::tests::FakeProbeRunner;
+using attnprof::tests::kKiB;
+using attnprof::tests::kMiB;
 
 namespace {
-
-constexpr std::int64_t kKiB = 1024;
-constexpr std::int64_t kMiB = 1024 * kKiB;
 
 // Two cores with caches of their own below a shared third level that both threads together can saturate.
 Environment two_cores() {
@@ -36,12 +36,12 @@ Environment two_cores() {
   return environment;
 }
 
-struct Bench {
+struct MachineBench {
   FakeClock clock{20};
   FakeProbeRunner runner{clock};
   Environment environment = two_cores();
 
-  Bench() {
+  MachineBench() {
     runner.peaks = {{{"fma", "f32", "baseline", 192}, 50e9, false},
                     {{"fma", "f32", "avx2", 192}, 100e9, false},
                     {{"exp", "f32", "avx2", 1024}, 2e9, false}};
@@ -59,7 +59,7 @@ bool lists(const Machine& machine, const std::string& level, int threads, const 
 } // namespace
 
 TEST_CASE("ceilings of a made-up machine come out as they went in") {
-  Bench bench;
+  MachineBench bench;
   const Machine machine = bench.measure();
   CHECK(machine.schema_version == kMachineSchemaVersion);
   CHECK(machine.fingerprint == fingerprint(bench.environment));
@@ -89,7 +89,7 @@ TEST_CASE("ceilings of a made-up machine come out as they went in") {
 }
 
 TEST_CASE("empty launches are timed for each thread count") {
-  Bench bench;
+  MachineBench bench;
   Machine machine = bench.measure();
   REQUIRE(machine.launch_overheads.size() == 2);
   CHECK(*launch_overhead_s(machine, 1) == Catch::Approx(1e-6));
@@ -108,18 +108,18 @@ TEST_CASE("a ceiling that its repetitions often miss is wide") {
 
 TEST_CASE("the budget holds, the least rounds are run") {
   for (const double budget_s : {4.0, 12.0}) {
-    Bench bench;
+    MachineBench bench;
     bench.measure(budget_s);
     CHECK(bench.clock.elapsed_s() < 1.3 * budget_s);
   }
-  Bench bench;
+  MachineBench bench;
   const Machine machine = bench.measure(0.001);
   CHECK(bandwidth_ceiling(machine, "DRAM", 2).has_value());
   CHECK(bench.clock.elapsed_s() < 3);
 }
 
 TEST_CASE("what others do to the machine lowers no ceiling") {
-  Bench bench;
+  MachineBench bench;
   std::mt19937 random(3);
   // Every third sample takes up to four times as long.
   bench.runner.slowdown = [&] { return random() % 3 == 0 ? 1 + 3 * static_cast<double>(random() % 100) / 100 : 1.0; };
@@ -133,10 +133,10 @@ TEST_CASE("what others do to the machine lowers no ceiling") {
 }
 
 TEST_CASE("of two measurements the best rates are kept, and their spread is that of both") {
-  Bench slow;
+  MachineBench slow;
   slow.runner.slowdown = [] { return 2.0; };
   const Machine first = slow.measure();
-  Bench quick;
+  MachineBench quick;
   Machine second = quick.measure();
   second.compute.erase(second.compute.begin());
   second.absent.push_back({first.compute[0].unit, first.compute[0].dtype, first.compute[0].isa, "it was busy"});
@@ -156,7 +156,7 @@ TEST_CASE("of two measurements the best rates are kept, and their spread is that
 }
 
 TEST_CASE("rounds that the system disturbed are left out, so that they do not widen a ceiling") {
-  Bench bench;
+  MachineBench bench;
   std::mt19937 random(5);
   bool disturbed = false;
   bench.runner.disturbance = [&] { return disturbed = random() % 4 != 0; };
@@ -176,7 +176,7 @@ TEST_CASE("rounds that the system disturbed are left out, so that they do not wi
 }
 
 TEST_CASE("a peak probe whose loop was removed is absent, not infinite (BUG-109)") {
-  Bench bench;
+  MachineBench bench;
   bench.runner.peaks[1].optimised_away = true;
   const Machine machine = bench.measure();
   CHECK_FALSE(compute_ceiling(machine, "f32", "fma", 1, "avx2"));
@@ -198,7 +198,7 @@ TEST_CASE("work doubles time") {
 }
 
 TEST_CASE("a level that the curve hides is measured inside the system's size") {
-  Bench bench;
+  MachineBench bench;
   bench.runner.levels[1].bytes_per_s = 195e9; // L1 and L2 look alike
   const Machine machine = bench.measure();
   CHECK(lists(machine, "L2", 1, "curve"));
@@ -208,7 +208,7 @@ TEST_CASE("a level that the curve hides is measured inside the system's size") {
 }
 
 TEST_CASE("a machine that names no caches has its levels from the curve") {
-  Bench bench;
+  MachineBench bench;
   bench.environment.caches.clear();
   const Machine machine = bench.measure();
   CHECK(bandwidth_ceiling(machine, "L2", 1)->per_s == Catch::Approx(100e9).epsilon(0.01));
@@ -216,7 +216,7 @@ TEST_CASE("a machine that names no caches has its levels from the curve") {
 }
 
 TEST_CASE("little memory leaves DRAM out and says so") {
-  Bench bench;
+  MachineBench bench;
   bench.environment.memory_available_bytes = 32 * kMiB;
   const Machine machine = bench.measure();
   CHECK(bench.runner.largest_bytes <= 8 * kMiB);
@@ -226,7 +226,7 @@ TEST_CASE("little memory leaves DRAM out and says so") {
 }
 
 TEST_CASE("a machine of one core has no ceilings of two") {
-  Bench bench;
+  MachineBench bench;
   bench.environment.cores = 1;
   bench.environment.cpus = {0};
   const Machine machine = bench.measure();
@@ -237,7 +237,7 @@ TEST_CASE("a machine of one core has no ceilings of two") {
 }
 
 TEST_CASE("non-temporal stores are left out where there are none") {
-  Bench bench;
+  MachineBench bench;
   bench.runner.non_temporal = false;
   const Machine machine = bench.measure();
   CHECK(std::none_of(machine.bandwidth.begin(), machine.bandwidth.end(),

@@ -1,5 +1,6 @@
 #include "profilers/plateaus.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/sizes.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,11 +11,10 @@
 using namespace attnprof::profilers;
 using Curve = std::vector<CurvePoint>;
 using Names = std::vector<std::optional<std::string>>;
+using attnprof::tests::kKiB;
+using attnprof::tests::kMiB;
 
 namespace {
-
-constexpr std::int64_t kKiB = 1024;
-constexpr std::int64_t kMiB = 1024 * kKiB;
 
 struct Level {
   std::int64_t bytes; ///< capacity; the last one's is not looked at

@@ -3,6 +3,7 @@
 #include "tests/support/fake_clock.hpp"
 #include "tests/support/fake_host.hpp"
 #include "tests/support/fake_system.hpp"
+#include "tests/support/text.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -14,12 +15,9 @@ using namespace attnprof::profilers;
 using attnprof::tests::FakeClock;
 using attnprof::tests::FakeHost;
 using attnprof::tests::FakeSystem;
+using attnprof::tests::mentions;
 
 namespace {
-
-bool mentions(const std::string& text, const std::string& word) {
-  return text.find(word) != std::string::npos;
-}
 
 Environment plain() {
   Environment environment;

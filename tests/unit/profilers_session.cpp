@@ -3,6 +3,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/fake_clock.hpp"
 #include "tests/support/fake_host.hpp"
+#include "tests/support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,10 +15,11 @@ using namespace attnprof::profilers;
 using attnprof::tests::FakeClock;
 using attnprof::tests::FakeEvictor;
 using attnprof::tests::FakeHost;
+using attnprof::tests::mentions;
 
 namespace {
 
-struct Bench {
+struct SessionBench {
   FakeClock clock{20};
   FakeHost host{clock};
   FakeEvictor evictor{clock};
@@ -35,10 +37,6 @@ struct Bench {
   }
 };
 
-bool mentions(const std::string& text, const std::string& word) {
-  return text.find(word) != std::string::npos;
-}
-
 bool any_mentions(const std::vector<std::string>& lines, const std::string& word) {
   return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) { return mentions(line, word); });
 }
@@ -46,7 +44,7 @@ bool any_mentions(const std::vector<std::string>& lines, const std::string& word
 } // namespace
 
 TEST_CASE("a constant body is stable and stops on its noise") {
-  Bench bench;
+  SessionBench bench;
   const Measurement found = bench.measure_runs_of([] { return 2e-3; });
   CHECK(*found.time_median_s == Catch::Approx(2e-3).epsilon(1e-4));
   CHECK(*found.time_min_s == Catch::Approx(2e-3).epsilon(1e-4));
@@ -67,7 +65,7 @@ TEST_CASE("a constant body is stable and stops on its noise") {
 }
 
 TEST_CASE("a short body is batched to 1000 timer steps and never negative (BUG-139, BUG-156)") {
-  Bench bench;
+  SessionBench bench;
   bench.options.repetitions = 20;
   const Measurement found = bench.measure_runs_of([] { return 5e-9; });
   CHECK(static_cast<double>(found.iterations_per_sample) * 5e-9 >= 1000 * 20e-9 * 0.99);
@@ -77,7 +75,7 @@ TEST_CASE("a short body is batched to 1000 timer steps and never negative (BUG-1
 }
 
 TEST_CASE("the number of samples stays in bounds for a body of microseconds") {
-  Bench bench;
+  SessionBench bench;
   const Measurement found = bench.measure_runs_of([] { return 3.2e-6; });
   CHECK(*found.time_median_s == Catch::Approx(3.2e-6).epsilon(0.001));
   CHECK(found.samples_s.size() <= 600);
@@ -85,7 +83,7 @@ TEST_CASE("the number of samples stays in bounds for a body of microseconds") {
 
 TEST_CASE("a body that the timer cannot resolve is too short") {
   SECTION("because it takes no time") {
-    Bench bench;
+    SessionBench bench;
     bench.options.warmup = 0;
     bench.options.repetitions = 3;
     const Measurement found = bench.measure_runs_of([] { return 0.0; });
@@ -93,7 +91,7 @@ TEST_CASE("a body that the timer cannot resolve is too short") {
     CHECK(found.iterations_per_sample <= (1 << 20));
   }
   SECTION("because it is cold and cannot be batched") {
-    Bench bench;
+    SessionBench bench;
     bench.cache = {CachePolicy::kCold, {}, {}, &bench.evictor};
     bench.options.repetitions = 10;
     const Measurement found = bench.measure_runs_of([] { return 1e-6; });
@@ -102,7 +100,7 @@ TEST_CASE("a body that the timer cannot resolve is too short") {
     CHECK(mentions(found.stability_reason, "timer"));
   }
   SECTION("because the clock is coarse") {
-    Bench bench;
+    SessionBench bench;
     bench.clock = FakeClock(1000, 10'000'000);
     bench.options.timeout_s = 1;
     const Measurement found = bench.measure_runs_of([] { return 1e-3; });
@@ -110,7 +108,7 @@ TEST_CASE("a body that the timer cannot resolve is too short") {
     CHECK(bench.clock.elapsed_s() < 10);
   }
   SECTION("because the clock stands still") {
-    Bench bench;
+    SessionBench bench;
     bench.clock = FakeClock(0);
     bench.host.cpu_clock_hz.reset();
     bench.options.repetitions = 3;
@@ -122,7 +120,7 @@ TEST_CASE("a body that the timer cannot resolve is too short") {
 }
 
 TEST_CASE("noise runs into the timeout and names its cause") {
-  Bench bench;
+  SessionBench bench;
   bench.options.timeout_s = 1;
   std::mt19937 random(1);
   int period = 0;
@@ -173,7 +171,7 @@ TEST_CASE("noise runs into the timeout and names its cause") {
 }
 
 TEST_CASE("drift and throttling are told apart by the clock (BUG-152)") {
-  Bench bench;
+  SessionBench bench;
   bench.options.warmup = 0;
   bench.options.repetitions = 80;
   const std::array rates{1425.0, 1450.0, 1373.0, 1237.0};
@@ -201,7 +199,7 @@ TEST_CASE("drift and throttling are told apart by the clock (BUG-152)") {
 }
 
 TEST_CASE("the warm-up hides the first slow runs (BUG-142, BUG-150)") {
-  Bench bench;
+  SessionBench bench;
   const std::array<double, 6> start_ms{11.2, 11.0, 10.1, 9.3, 8.9, 8.8};
   const Measurement found = bench.measure_runs_of(
       [&] { return 1e-3 * start_ms[std::min<std::size_t>(5, static_cast<std::size_t>(bench.runs - 1))]; });
@@ -211,7 +209,7 @@ TEST_CASE("the warm-up hides the first slow runs (BUG-142, BUG-150)") {
 }
 
 TEST_CASE("a slow first sample is kept and flagged (BUG-150)") {
-  Bench bench;
+  SessionBench bench;
   bench.options.warmup = 0;
   bench.options.repetitions = 10;
   bench.options.timeout_s = 100;
@@ -225,7 +223,7 @@ TEST_CASE("a slow first sample is kept and flagged (BUG-150)") {
 
 TEST_CASE("few repetitions give values without a spread (BUG-176, BUG-207)") {
   for (const int count : {1, 2, 3, 4}) {
-    Bench bench;
+    SessionBench bench;
     bench.options.repetitions = count;
     const Measurement found = bench.measure_runs_of([] { return 1e-3; });
     CHECK(found.samples_s.size() == static_cast<std::size_t>(count));
@@ -240,7 +238,7 @@ TEST_CASE("few repetitions give values without a spread (BUG-176, BUG-207)") {
 }
 
 TEST_CASE("requested warm-up runs are counted") {
-  Bench bench;
+  SessionBench bench;
   bench.options.repetitions = 5;
   bench.options.warmup = 7;
   const Measurement found = bench.measure_runs_of([] { return 1e-3; });
@@ -249,7 +247,7 @@ TEST_CASE("requested warm-up runs are counted") {
 }
 
 TEST_CASE("the timeout ends long bodies and exact repetitions, and says so") {
-  Bench bench;
+  SessionBench bench;
   bench.options.repetitions = 100;
   bench.options.warmup = 0;
   const Measurement found = bench.measure_runs_of([] { return 1.0; });
@@ -257,7 +255,7 @@ TEST_CASE("the timeout ends long bodies and exact repetitions, and says so") {
   CHECK(found.samples_s.size() == 5);
   CHECK(any_mentions(found.warnings, "5 of 100 repetitions"));
 
-  Bench slow;
+  SessionBench slow;
   const Measurement one = slow.measure_runs_of([] { return 60.0; });
   CHECK(one.samples_s.size() == 1);
   CHECK(one.warmup_runs == 1);
@@ -266,7 +264,7 @@ TEST_CASE("the timeout ends long bodies and exact repetitions, and says so") {
 }
 
 TEST_CASE("the timeout ends a requested warm-up too, and one sample is still taken") {
-  Bench bench;
+  SessionBench bench;
   bench.options.warmup = 100;
   const Measurement found = bench.measure_runs_of([] { return 1.0; });
   CHECK(found.warmup_runs == 5);
@@ -275,7 +273,7 @@ TEST_CASE("the timeout ends a requested warm-up too, and one sample is still tak
 }
 
 TEST_CASE("the timeout bounds warm-up and samples together") {
-  Bench bench;
+  SessionBench bench;
   bench.options.max_noise = 1e-9;
   std::mt19937 random(1);
   const Measurement found = bench.measure_runs_of([&] { return 0.1 + 1e-3 * static_cast<double>(random() % 50); });
@@ -284,7 +282,7 @@ TEST_CASE("the timeout bounds warm-up and samples together") {
 }
 
 TEST_CASE("a first run is left between two launches once it takes too long or is interrupted") {
-  Bench bench;
+  SessionBench bench;
   const auto slow = [&](std::size_t) { bench.clock.advance_s(1.0); };
   const FirstRun whole = run_once(3, slow, 10, bench.clock, bench.interrupted);
   CHECK(whole.is_whole);
@@ -300,7 +298,7 @@ TEST_CASE("a first run is left between two launches once it takes too long or is
 }
 
 TEST_CASE("an interrupt ends the run with what was measured") {
-  Bench bench;
+  SessionBench bench;
   bench.options.warmup = 0;
   const Measurement found = bench.measure_runs_of([&] {
     bench.interrupted = bench.runs >= 30;
@@ -310,7 +308,7 @@ TEST_CASE("an interrupt ends the run with what was measured") {
   CHECK(found.samples_s.size() == 30);
   CHECK(*found.time_median_s == Catch::Approx(1e-3).epsilon(1e-3));
 
-  Bench early;
+  SessionBench early;
   early.interrupted = true;
   const Measurement nothing = early.measure_runs_of([] { return 1e-3; });
   CHECK(nothing.stop_reason == StopReason::kInterrupted);
@@ -320,7 +318,7 @@ TEST_CASE("an interrupt ends the run with what was measured") {
 }
 
 TEST_CASE("only the body runs between the clock reads of a sample") {
-  Bench bench;
+  SessionBench bench;
   std::vector<std::string> log;
   bench.cache = {CachePolicy::kCold, {}, {}, &bench.evictor};
   bench.options.warmup = 0;
@@ -349,7 +347,7 @@ TEST_CASE("only the body runs between the clock reads of a sample") {
 }
 
 TEST_CASE("cache policies (BUG-143)") {
-  Bench bench;
+  SessionBench bench;
   std::array<std::byte, 256> weights{};
   std::array<std::byte, 128> keys{};
   std::array<std::byte, 128> values{};
@@ -421,12 +419,12 @@ TEST_CASE("options out of range are refused with their value") {
 }
 
 TEST_CASE("a body that throws is not swallowed") {
-  Bench bench;
+  SessionBench bench;
   CHECK_THROWS_AS(bench.measure_runs_of([]() -> double { throw std::runtime_error("kernel"); }), std::runtime_error);
 }
 
 TEST_CASE("launches are timed round-robin in program order") {
-  Bench bench;
+  SessionBench bench;
   std::vector<std::size_t> order;
   const std::array<double, 3> times_s{1e-3, 5e-8, 3e-3};
   const auto timings = measure_launches(
@@ -449,7 +447,7 @@ TEST_CASE("launches are timed round-robin in program order") {
 }
 
 TEST_CASE("a launch pass ends at its timeout, when interrupted, and with nothing to run") {
-  Bench bench;
+  SessionBench bench;
   const auto slow = [&](std::size_t) { bench.clock.advance_s(1.5); };
   CHECK(measure_launches(1, slow, {}, bench.clock, bench.cache, bench.interrupted)[0].samples == 1);
   CHECK(bench.clock.elapsed_s() < 3.1);
