@@ -149,7 +149,7 @@ class TiledCore {
                [&](Index r) { return bias_of(position, first_row + rows.begin + r, key + part.begin, count); });
     for (Index r = rows.begin; visited(r) && r < rows.end; ++r) {
       if (state_.correction[r] != 1.0F) {
-        scale_row(mixed_ + r * v_width_, args_.v_dim, state_.correction[r]);
+        scale_row(mixed_ + r * v_width_, mixed_ + r * v_width_, args_.v_dim, state_.correction[r]);
       }
     }
   }
@@ -168,8 +168,11 @@ class TiledCore {
       std::byte* target = element_to_write(args_.y, to + i * args_.y.row);
       float* mixed = mixed_ + i * v_width_;
       float* y = row_to_write(args_.y, target, mixed);
-      const Vec factor = broadcast(final_factor(args_, state_.sum(i)));
-      map_row(mixed, y, args_.v_dim, [&](Vec v) { return visited(i) ? v * factor : zero(); });
+      if (visited(i)) {
+        scale_row(mixed, y, args_.v_dim, final_factor(args_, state_.sum(i)));
+      } else {
+        map_row(mixed, y, args_.v_dim, [](auto v) ATTNPROF_INLINE_LAMBDA { return constant(v, 0.0F); });
+      }
       write_row(args_.y, y, args_.v_dim, target);
     }
   }

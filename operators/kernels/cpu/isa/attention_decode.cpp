@@ -58,9 +58,9 @@ class DecodeCore {
       const float other_top = other.state.top[r];
       const float common = top > other_top ? top : other_top;
       const bool nothing = common == -__builtin_inff();
-      const Vec mine = nothing ? broadcast(1.0F) : exp2_nonpositive(broadcast(top - common));
-      const Vec theirs = nothing ? broadcast(1.0F) : exp2_nonpositive(broadcast(other_top - common));
-      const auto join = [&](Vec a, Vec b) { return fma(b, theirs, a * mine); };
+      const float mine = nothing ? 1.0F : exp2_nonpositive(broadcast(top - common))[0];
+      const float theirs = nothing ? 1.0F : exp2_nonpositive(broadcast(other_top - common))[0];
+      const auto join = [&](auto a, auto b) ATTNPROF_INLINE_LAMBDA { return fma(b, theirs, a * mine); };
       float* sums = into.state.sums + r * kLanes;
       map_rows(sums, other.state.sums + r * kLanes, sums, kLanes, join);
       float* mixed = into.mixed + r * args_.v_dim;
@@ -74,8 +74,7 @@ class DecodeCore {
       std::byte* target = element_to_write(args_.y, offset(args_.y, r));
       float* mixed = from.mixed + r * args_.v_dim;
       float* y = row_to_write(args_.y, target, mixed);
-      const Vec factor = broadcast(final_factor(args_, from.state.sum(r)));
-      map_row(mixed, y, args_.v_dim, [&](Vec v) { return v * factor; });
+      scale_row(mixed, y, args_.v_dim, final_factor(args_, from.state.sum(r)));
       write_row(args_.y, y, args_.v_dim, target);
     }
   }
@@ -120,7 +119,7 @@ class DecodeCore {
     });
     for (Index r = 0; !first && r < rows_; ++r) {
       if (state_.correction[r] != 1.0F) {
-        scale_row(mixed_ + r * args_.v_dim, args_.v_dim, state_.correction[r]);
+        scale_row(mixed_ + r * args_.v_dim, mixed_ + r * args_.v_dim, args_.v_dim, state_.correction[r]);
       }
     }
   }

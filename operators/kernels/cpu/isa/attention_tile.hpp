@@ -10,9 +10,9 @@ inline constexpr float kLog2E = 1.44269504F;
 /// s = s * scale + bias, when the scale cannot be folded into the exponential.
 static inline void scale_scores(float* s, Index n, float scale, const float* bias) {
   if (bias == nullptr) {
-    map_row(s, s, n, [&](Vec v) { return v * scale; });
+    map_row(s, s, n, [&](auto v) ATTNPROF_INLINE_LAMBDA { return v * scale; });
   } else {
-    map_rows(s, bias, s, n, [&](Vec v, Vec b) { return fma(v, broadcast(scale), b); });
+    map_rows(s, bias, s, n, [&](auto v, auto b) ATTNPROF_INLINE_LAMBDA { return fma(v, scale, b); });
   }
 }
 
@@ -32,21 +32,17 @@ static inline float top_score(const float* s, Index n) {
 
 /// s = 2^(s * scale - top); returns the sums of the lanes.
 static inline Vec exp_scores(float* s, Index n, float scale, float top) {
-  const Vec factor = broadcast(scale);
-  const Vec shift = broadcast(-top);
+  const auto weight = [&](const auto& x) ATTNPROF_INLINE_LAMBDA { return exp2_nonpositive(fma(x, scale, -top)); };
   Vec a = zero();
   Vec b = zero();
   Index i = 0;
-  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    const Vec e = exp2_nonpositive(fma(load(s + i), factor, shift));
-    const Vec f = exp2_nonpositive(fma(load(s + i + kLanes), factor, shift));
-    store(s + i, e);
-    store(s + i + kLanes, f);
-    a += e;
-    b += f;
+  for (; i + kPack * kLanes <= n; i += kPack * kLanes) {
+    const Pack<kPack> e = weight(load_pack<kPack>(s + i));
+    store_pack(s + i, e);
+    add_pack(e, a, b);
   }
   for (; i < n; i += kLanes) {
-    const Vec e = keep_first(exp2_nonpositive(fma(load_upto(s + i, n - i), factor, shift)), n - i, zero());
+    const Vec e = keep_first(weight(Pack<1>{{load_upto(s + i, n - i)}}).v[0], n - i, zero());
     store_upto(s + i, e, n - i);
     a += e;
   }
@@ -69,8 +65,8 @@ ATTNPROF_INLINE Range keep_attended(float* s, Index n, RowRange keep) {
 /// Turns the scores of a row into relu(s)^2. Nothing summed so far must be corrected, and the scale is left to the end.
 static inline void square_row(float* s, Index n, RowRange keep) {
   const Range part = keep_attended(s, n, keep);
-  map_row(s + part.begin, s + part.begin, part.end - part.begin, [](Vec v) {
-    const Vec positive = max(zero(), v); // NaN passes, as in the relu of the eager plan
+  map_row(s + part.begin, s + part.begin, part.end - part.begin, [](auto v) ATTNPROF_INLINE_LAMBDA {
+    const auto positive = max(0.0F, v); // NaN passes, as in the relu of the eager plan
     return positive * positive;
   });
 }
@@ -147,8 +143,8 @@ ATTNPROF_INLINE void weigh_rows(const RowStates& state, Index first, Index rows,
   }
 }
 
-static inline void scale_row(float* row, Index n, float factor) {
-  map_row(row, row, n, [&](Vec v) { return v * factor; });
+static inline void scale_row(const float* x, float* y, Index n, float factor) {
+  map_row(x, y, n, [&](auto v) ATTNPROF_INLINE_LAMBDA { return v * factor; });
 }
 
 /// What the sums of a row are multiplied by at the end: the softmax divides by its sum, and a row that attended to

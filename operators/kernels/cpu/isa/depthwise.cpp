@@ -308,7 +308,7 @@ class ShareOfRows {
     }
     if (direct_y_ && y == y_row_) {
       map_row_stream(y, reinterpret_cast<float*>(args_.y) + y_at, args_.out_width * args_.channels,
-                     [](Vec v) { return v; });
+                     [](auto v) ATTNPROF_INLINE_LAMBDA { return v; });
     }
   }
 

@@ -17,7 +17,7 @@ ATTNPROF_INLINE Index blocks_of(Index columns) {
 /// sums[0, n) += the row of x that starts at `from`.
 ATTNPROF_INLINE void add_row(const Operand& x, const std::byte* from, Index n, float* sums, float* scratch) {
   const float* row = read_row(x, from, n, scratch);
-  map_rows(row, sums, sums, n, [](Vec a, Vec b) { return a + b; });
+  map_rows(row, sums, sums, n, [](auto a, auto b) ATTNPROF_INLINE_LAMBDA { return a + b; });
 }
 
 ATTNPROF_INLINE void clear(float* sums, Index n) {
@@ -86,12 +86,12 @@ void reduce_rows(const RowsArgs& args, int share, int shares) {
       const std::byte* source = element(args.x, from + row * args.x.row);
       if (args.take_max) {
         const float* x = read_row(args.x, source, block.length, buffer);
-        map_rows(x, sums, sums, block.length, [](Vec a, Vec b) { return max(a, b); });
+        map_rows(x, sums, sums, block.length, [](auto a, auto b) ATTNPROF_INLINE_LAMBDA { return max(a, b); });
       } else {
         add_row(args.x, source, block.length, sums, buffer);
       }
     }
-    map_row(sums, sums, block.length, [&](Vec v) { return v * args.factor; });
+    map_row(sums, sums, block.length, [&](auto v) ATTNPROF_INLINE_LAMBDA { return v * args.factor; });
     write_block(args.y, outer_offset(args.y, args.nest, block.at) + block.column * args.y.column, sums, block.length);
   }
 }
@@ -159,7 +159,7 @@ void pool(const ConvArgs& args, int share, int shares) {
       }
     }
     const float factor = 1.0F / static_cast<float>(taps);
-    map_row(sums, sums, n, [&](Vec v) { return v * factor; });
+    map_row(sums, sums, n, [&](auto v) ATTNPROF_INLINE_LAMBDA { return v * factor; });
     const Index to = batch * args.y_stride[0] + row * args.y_stride[1] + column * args.y_stride[2];
     write_block(args.y, to + channel * args.y_stride[3], sums, n);
   }

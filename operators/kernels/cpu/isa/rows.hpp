@@ -113,25 +113,18 @@ ATTNPROF_INLINE void write_row(const Operand& operand, const float* row, Index n
   }
 }
 
-/// y[i] = f(x[i]); four vectors at a time keep long dependency chains apart.
+/// y[i] = f(x[i]); f takes packs of any width.
 template <class F>
 ATTNPROF_INLINE void map_row(const float* x, float* y, Index n, F&& f) {
   Index i = 0;
-  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
-    const Vec a = f(load(x + i));
-    const Vec b = f(load(x + i + kLanes));
-    const Vec c = f(load(x + i + 2 * kLanes));
-    const Vec d = f(load(x + i + 3 * kLanes));
-    store(y + i, a);
-    store(y + i + kLanes, b);
-    store(y + i + 2 * kLanes, c);
-    store(y + i + 3 * kLanes, d);
+  for (; i + kPack * kLanes <= n; i += kPack * kLanes) {
+    store_pack(y + i, f(load_pack<kPack>(x + i)));
   }
   for (; i + kLanes <= n; i += kLanes) {
-    store(y + i, f(load(x + i)));
+    store_pack(y + i, f(load_pack<1>(x + i)));
   }
   if (i < n) {
-    store_first(y + i, f(load_first(x + i, n - i)), n - i);
+    store_first(y + i, f(Pack<1>{{load_first(x + i, n - i)}}).v[0], n - i);
   }
 }
 inline constexpr Index kLineFloats = 16;
@@ -150,58 +143,64 @@ ATTNPROF_INLINE void fetch(const float* p) {
 /// memory run ahead of themselves and lose by it.
 inline constexpr Index kFetchAhead = 512;
 
-/// y[i] = f(i) past the caches, for results that no cache would hold until they are read. f takes an index and the
-/// number of lanes wanted; `x` is what it reads, fetched where kFetch. What lies before the first line of y and after
-/// the last whole one is stored as usual.
-template <bool kFetch, class F>
-ATTNPROF_INLINE void generate_stream(const float* x, float* y, Index n, F&& f) {
+/// A row past the caches, for results that no cache would hold until they are read: whole(i) stores the packs of whole
+/// lines, ends(i, lanes) a vector or less of what lies before the first line of y and after the last of them. `x` is
+/// what they read, fetched where kFetch.
+template <bool kFetch, class Whole, class Ends>
+ATTNPROF_INLINE void walk_lines(const float* x, const float* y, Index n, Whole&& whole, Ends&& ends) {
+  constexpr Index kStep = kPack * kLanes;
   const Index over = static_cast<Index>(reinterpret_cast<std::uintptr_t>(y) / sizeof(float)) % kLineFloats;
   const Index head = over == 0 ? 0 : least(kLineFloats - over, n);
   for (Index i = 0; i < head; i += kLanes) {
-    store_upto(y + i, f(i, head - i), head - i);
+    ends(i, least(head - i, kLanes));
   }
   Index i = head;
-  for (; i + kLineFloats <= n; i += kLineFloats) {
+  for (; i + kStep <= n; i += kStep) {
     if constexpr (kFetch) {
-      __builtin_prefetch(x + i + kFetchAhead);
+      fetch<kStep>(x + i + kFetchAhead);
     }
-    Vec line[kLineFloats / kLanes];
-#pragma GCC unroll 4
-    for (Index v = 0; v < kLineFloats / kLanes; ++v) {
-      line[v] = f(i + v * kLanes, kLanes);
-    }
-#pragma GCC unroll 4
-    for (Index v = 0; v < kLineFloats / kLanes; ++v) {
-      store_stream(y + i + v * kLanes, line[v]);
-    }
+    whole(i);
   }
   for (; i < n; i += kLanes) {
-    store_upto(y + i, f(i, n - i), n - i);
+    ends(i, least(n - i, kLanes));
+  }
+}
+template <int N>
+ATTNPROF_INLINE void stream_pack(float* p, const Pack<N>& x) {
+#pragma GCC unroll 8
+  for (int i = 0; i < N; ++i) {
+    store_stream(p + i * kLanes, x.v[i]);
   }
 }
 /// y[i] = f(x[i]) past the caches.
 template <bool kFetch = false, class F>
 ATTNPROF_INLINE void map_row_stream(const float* x, float* y, Index n, F&& f) {
-  generate_stream<kFetch>(x, y, n, [&](Index i, Index lanes) { return f(load_upto(x + i, lanes)); });
+  walk_lines<kFetch>(
+      x, y, n, [&](Index i) { stream_pack(y + i, f(load_pack<kPack>(x + i))); },
+      [&](Index i, Index lanes) { store_upto(y + i, f(Pack<1>{{load_upto(x + i, lanes)}}).v[0], lanes); });
 }
+/// y[i] = f(x[i], z[i]) past the caches.
+template <class F>
+ATTNPROF_INLINE void map_rows_stream(const float* x, const float* z, float* y, Index n, F&& f) {
+  walk_lines<false>(
+      x, y, n, [&](Index i) { stream_pack(y + i, f(load_pack<kPack>(x + i), load_pack<kPack>(z + i))); },
+      [&](Index i, Index lanes) {
+        const Pack<1> last = f(Pack<1>{{load_upto(x + i, lanes)}}, Pack<1>{{load_upto(z + i, lanes)}});
+        store_upto(y + i, last.v[0], lanes);
+      });
+}
+/// y[i] = f(x[i], z[i]); f takes packs of any width.
 template <class F>
 ATTNPROF_INLINE void map_rows(const float* x, const float* z, float* y, Index n, F&& f) {
   Index i = 0;
-  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
-    const Vec a = f(load(x + i), load(z + i));
-    const Vec b = f(load(x + i + kLanes), load(z + i + kLanes));
-    const Vec c = f(load(x + i + 2 * kLanes), load(z + i + 2 * kLanes));
-    const Vec d = f(load(x + i + 3 * kLanes), load(z + i + 3 * kLanes));
-    store(y + i, a);
-    store(y + i + kLanes, b);
-    store(y + i + 2 * kLanes, c);
-    store(y + i + 3 * kLanes, d);
+  for (; i + kPack * kLanes <= n; i += kPack * kLanes) {
+    store_pack(y + i, f(load_pack<kPack>(x + i), load_pack<kPack>(z + i)));
   }
   for (; i + kLanes <= n; i += kLanes) {
-    store(y + i, f(load(x + i), load(z + i)));
+    store_pack(y + i, f(load_pack<1>(x + i), load_pack<1>(z + i)));
   }
   if (i < n) {
-    store_first(y + i, f(load_first(x + i, n - i), load_first(z + i, n - i)), n - i);
+    store_first(y + i, f(Pack<1>{{load_first(x + i, n - i)}}, Pack<1>{{load_first(z + i, n - i)}}).v[0], n - i);
   }
 }
 

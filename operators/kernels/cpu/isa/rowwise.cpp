@@ -53,7 +53,7 @@ ATTNPROF_INLINE float total_of(const Vec (&sums)[4]) {
 float max_of_row(const float* x, Index n) {
   const Vec least_vec = broadcast(-__builtin_inff());
   Vec tops[4] = {least_vec, least_vec, least_vec, least_vec};
-  take_row(x, n, tops, least_vec, [](Vec& top, Vec v) { top = max(v, top); });
+  take_row(x, n, tops, least_vec, [](Vec& top, Vec v) ATTNPROF_INLINE_LAMBDA { top = max(v, top); });
   return max_of(max(max(tops[0], tops[1]), max(tops[2], tops[3])));
 }
 
@@ -73,28 +73,28 @@ float exp_row(SoftmaxRow& row, float* y, Index n) {
   const float* x = row.x;
   const float* next = row.next;
   const float* ahead = row.ahead;
-  const Vec shift = broadcast(row.top);
+  const float shift = row.top;
   const Vec least_vec = broadcast(-__builtin_inff());
   Vec a = zero();
   Vec b = zero();
   Vec top = least_vec;
   Vec other_top = least_vec;
   Index i = 0;
-  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    fetch<2 * kLanes>(ahead + i);
-    const Vec e = exp_nonpositive(load(x + i) - shift);
-    const Vec f = exp_nonpositive(load(x + i + kLanes) - shift);
+  for (; i + kPack * kLanes <= n; i += kPack * kLanes) {
+    fetch<kPack * kLanes>(ahead + i);
+    const Pack<kPack> e = exp_nonpositive(load_pack<kPack>(x + i) - shift);
     if constexpr (kNext) {
       top = max(load(next + i), top);
       other_top = max(load(next + i + kLanes), other_top);
+      top = max(load(next + i + 2 * kLanes), top);
+      other_top = max(load(next + i + 3 * kLanes), other_top);
     }
-    store(y + i, e);
-    store(y + i + kLanes, f);
-    a += e;
-    b += f;
+    store_pack(y + i, e);
+    add_pack(e, a, b);
   }
   for (; i < n; i += kLanes) {
-    const Vec e = keep_first(exp_nonpositive(load_upto(x + i, n - i) - shift), n - i, zero());
+    const Pack<1> rest = exp_nonpositive(Pack<1>{{load_upto(x + i, n - i)}} - shift);
+    const Vec e = keep_first(rest.v[0], n - i, zero());
     if constexpr (kNext) {
       top = max(keep_first(load_upto(next + i, n - i), n - i, least_vec), top);
     }
@@ -111,7 +111,7 @@ void softmax_of_nothing(SoftmaxRow& row, float* y, Index n) {
   for (Index i = 0; i < n; ++i) {
     any_nan |= row.x[i] != row.x[i];
   }
-  map_row(row.x, y, n, [&](Vec) { return broadcast(any_nan ? __builtin_nanf("") : 0.0F); });
+  map_row(row.x, y, n, [&](auto v) ATTNPROF_INLINE_LAMBDA { return constant(v, any_nan ? __builtin_nanf("") : 0.0F); });
   row.top = row.next == nullptr ? 0.0F : max_of_row(row.next, n);
 }
 
@@ -123,24 +123,24 @@ void softmax_row(SoftmaxRow& row, float* exponentials, float* y, Index n) {
     return;
   }
   const float sum = row.next == nullptr ? exp_row<false>(row, exponentials, n) : exp_row<true>(row, exponentials, n);
-  const Vec factor = broadcast(1.0F / sum);
+  const float factor = 1.0F / sum;
   if (exponentials == y) {
-    map_row(y, y, n, [&](Vec v) { return v * factor; });
+    map_row(y, y, n, [&](auto v) ATTNPROF_INLINE_LAMBDA { return v * factor; });
   } else {
-    map_row_stream(exponentials, y, n, [&](Vec v) { return v * factor; });
+    map_row_stream(exponentials, y, n, [&](auto v) ATTNPROF_INLINE_LAMBDA { return v * factor; });
   }
 }
 
 float sum_of_row(const float* x, Index n) {
   Vec sums[4] = {};
-  take_row(x, n, sums, zero(), [](Vec& sum, Vec v) { sum += v; });
+  take_row(x, n, sums, zero(), [](Vec& sum, Vec v) ATTNPROF_INLINE_LAMBDA { sum += v; });
   return total_of(sums);
 }
 
 float squares_of_row(const float* x, Index n, float mean) {
   const Vec center = broadcast(mean);
   Vec sums[4] = {};
-  take_row(x, n, sums, center, [&](Vec& sum, Vec v) {
+  take_row(x, n, sums, center, [&](Vec& sum, Vec v) ATTNPROF_INLINE_LAMBDA {
     const Vec u = v - center;
     sum = fma(u, u, sum);
   });
@@ -148,7 +148,7 @@ float squares_of_row(const float* x, Index n, float mean) {
 }
 float squares_of_row(const float* x, Index n) {
   Vec sums[4] = {};
-  take_row(x, n, sums, zero(), [](Vec& sum, Vec v) { sum = fma(v, v, sum); });
+  take_row(x, n, sums, zero(), [](Vec& sum, Vec v) ATTNPROF_INLINE_LAMBDA { sum = fma(v, v, sum); });
   return total_of(sums);
 }
 
@@ -195,13 +195,15 @@ void norm_row(const float* x, float* y, Index n, const float* gamma, const float
   const auto count = static_cast<float>(n);
   if (beta == nullptr) {
     const Vec scale = broadcast(1.0F / __builtin_sqrtf(squares_of_row(x, n) / count + eps));
-    put_row(x, y, n, stream, [&](Vec v, Index i, Index lanes) { return v * scale * load_upto(gamma + i, lanes); });
+    put_row(x, y, n, stream, [&](Vec v, Index i, Index lanes) ATTNPROF_INLINE_LAMBDA {
+      return v * scale * load_upto(gamma + i, lanes);
+    });
     return;
   }
   const float mean = sum_of_row(x, n) / count;
   const Vec center = broadcast(mean);
   const Vec scale = broadcast(1.0F / __builtin_sqrtf(squares_of_row(x, n, mean) / count + eps));
-  put_row(x, y, n, stream, [&](Vec v, Index i, Index lanes) {
+  put_row(x, y, n, stream, [&](Vec v, Index i, Index lanes) ATTNPROF_INLINE_LAMBDA {
     return fma((v - center) * scale, load_upto(gamma + i, lanes), load_upto(beta + i, lanes));
   });
 }
@@ -229,22 +231,24 @@ bool stream_step(const StepArgs& step, const float* x, const float* z, float* y,
   switch (step.fn) {
   case StepFn::kAdd:
   case StepFn::kMul: break;
-  case StepFn::kScale: map_row_stream(x, y, n, [&](Vec v) { return v * step.value; }); return true;
-  case StepFn::kGelu: map_row_stream<true>(x, y, n, [](Vec v) { return gelu(v); }); return true;
-  case StepFn::kGeluTanh: map_row_stream<true>(x, y, n, [](Vec v) { return gelu_tanh(v); }); return true;
-  case StepFn::kSilu: map_row_stream<true>(x, y, n, [](Vec v) { return silu(v); }); return true;
-  case StepFn::kRelu: map_row_stream(x, y, n, [](Vec v) { return max(zero(), v); }); return true;
+  case StepFn::kScale:
+    map_row_stream(x, y, n, [&](auto v) ATTNPROF_INLINE_LAMBDA { return v * step.value; });
+    return true;
+  case StepFn::kGelu: map_row_stream<true>(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return gelu(v); }); return true;
+  case StepFn::kGeluTanh:
+    map_row_stream<true>(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return gelu_tanh(v); });
+    return true;
+  case StepFn::kSilu: map_row_stream<true>(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return silu(v); }); return true;
+  case StepFn::kRelu: map_row_stream(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return max(0.0F, v); }); return true;
   default: return false;
   }
   if (z == nullptr) {
     return false;
   }
   if (step.fn == StepFn::kMul) {
-    generate_stream<false>(x, y, n,
-                           [&](Index i, Index lanes) { return load_upto(x + i, lanes) * load_upto(z + i, lanes); });
+    map_rows_stream(x, z, y, n, [](auto a, auto b) ATTNPROF_INLINE_LAMBDA { return a * b; });
   } else {
-    generate_stream<false>(x, y, n,
-                           [&](Index i, Index lanes) { return load_upto(x + i, lanes) + load_upto(z + i, lanes); });
+    map_rows_stream(x, z, y, n, [](auto a, auto b) ATTNPROF_INLINE_LAMBDA { return a + b; });
   }
   return true;
 }
@@ -333,7 +337,8 @@ class SoftmaxRows {
         float* staged = scratch_ + (r - first) * args_.columns;
         softmax_row(row, staged, staged, args_.columns);
         if (r + 1 == first + group()) {
-          map_row_stream(scratch_, y_ + first * args_.y.row, group() * args_.columns, [](Vec v) { return v; });
+          map_row_stream(scratch_, y_ + first * args_.y.row, group() * args_.columns,
+                         [](auto v) ATTNPROF_INLINE_LAMBDA { return v; });
         }
       }
     }
@@ -414,28 +419,28 @@ void rope(const RowsArgs& args, int share, int shares) {
 }
 
 void map_exp(const float* x, float* y, Index n) {
-  map_row(x, y, n, [](Vec v) { return exp(v); });
+  map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return exp(v); });
 }
 void map_exp_nonpositive(const float* x, float* y, Index n) {
-  map_row(x, y, n, [](Vec v) { return exp_nonpositive(v); });
+  map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return exp_nonpositive(v); });
 }
 void map_exp2_nonpositive(const float* x, float* y, Index n) {
-  map_row(x, y, n, [](Vec v) { return exp2_nonpositive(v); });
+  map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return exp2_nonpositive(v); });
 }
 void map_erf(const float* x, float* y, Index n) {
-  map_row(x, y, n, [](Vec v) { return erf(v); });
+  map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return erf(v); });
 }
 void map_sigmoid(const float* x, float* y, Index n) {
-  map_row(x, y, n, [](Vec v) { return sigmoid(v); });
+  map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return sigmoid(v); });
 }
 void map_tanh(const float* x, float* y, Index n) {
-  map_row(x, y, n, [](Vec v) { return tanh(v); });
+  map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return tanh(v); });
 }
 void map_silu(const float* x, float* y, Index n) {
-  map_row(x, y, n, [](Vec v) { return silu(v); });
+  map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return silu(v); });
 }
 void map_gelu(const float* x, float* y, Index n) {
-  map_row(x, y, n, [](Vec v) { return gelu(v); });
+  map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return gelu(v); });
 }
 
 } // namespace attnprof::operators::ATTNPROF_ISA

@@ -24,36 +24,36 @@ void apply_step(const StepArgs& step, const float* x, float* y, Index n, const s
                 Index column) {
   alignas(64) float scratch[kBlock];
   switch (step.fn) {
-  case StepFn::kScale: map_row(x, y, n, [&](Vec v) { return v * step.value; }); break;
+  case StepFn::kScale: map_row(x, y, n, [&](auto v) ATTNPROF_INLINE_LAMBDA { return v * step.value; }); break;
   case StepFn::kAdd: {
     const float* z = read_row(step.operand, operand, n, scratch);
-    map_rows(x, z, y, n, [](Vec a, Vec b) { return a + b; });
+    map_rows(x, z, y, n, [](auto a, auto b) ATTNPROF_INLINE_LAMBDA { return a + b; });
     break;
   }
   case StepFn::kMul: {
     const float* z = read_row(step.operand, operand, n, scratch);
-    map_rows(x, z, y, n, [](Vec a, Vec b) { return a * b; });
+    map_rows(x, z, y, n, [](auto a, auto b) ATTNPROF_INLINE_LAMBDA { return a * b; });
     break;
   }
   // max returns its second operand where one is NaN, so NaN passes.
-  case StepFn::kRelu: map_row(x, y, n, [](Vec v) { return max(zero(), v); }); break;
-  case StepFn::kGelu: map_row(x, y, n, [](Vec v) { return gelu(v); }); break;
-  case StepFn::kSilu: map_row(x, y, n, [](Vec v) { return silu(v); }); break;
-  case StepFn::kSigmoid: map_row(x, y, n, [](Vec v) { return sigmoid(v); }); break;
+  case StepFn::kRelu: map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return max(0.0F, v); }); break;
+  case StepFn::kGelu: map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return gelu(v); }); break;
+  case StepFn::kSilu: map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return silu(v); }); break;
+  case StepFn::kSigmoid: map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return sigmoid(v); }); break;
   case StepFn::kMaskFill: fill_mask(x, y, n, column, step.ranges[row % step.queries], -__builtin_inff()); break;
   case StepFn::kMaskZero: fill_mask(x, y, n, column, step.ranges[row % step.queries], 0.0F); break;
-  case StepFn::kSquare: map_row(x, y, n, [](Vec v) { return v * v; }); break;
-  case StepFn::kExp: map_row(x, y, n, [](Vec v) { return exp(v); }); break;
+  case StepFn::kSquare: map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return v * v; }); break;
+  case StepFn::kExp: map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return exp(v); }); break;
   case StepFn::kEluPlusOne:
-    map_row(x, y, n, [](Vec v) { return exp_nonpositive(min(zero(), v)) + max(zero(), v); });
+    map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return exp_nonpositive(min(0.0F, v)) + max(0.0F, v); });
     break;
   case StepFn::kDivide: {
     const float* z = read_row(step.operand, operand, n, scratch);
-    map_rows(x, z, y, n, [](Vec a, Vec b) { return a / b; });
+    map_rows(x, z, y, n, [](auto a, auto b) ATTNPROF_INLINE_LAMBDA { return a / b; });
     break;
   }
-  case StepFn::kTanh: map_row(x, y, n, [](Vec v) { return tanh(v); }); break;
-  case StepFn::kGeluTanh: map_row(x, y, n, [](Vec v) { return gelu_tanh(v); }); break;
+  case StepFn::kTanh: map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return tanh(v); }); break;
+  case StepFn::kGeluTanh: map_row(x, y, n, [](auto v) ATTNPROF_INLINE_LAMBDA { return gelu_tanh(v); }); break;
   }
 }
 

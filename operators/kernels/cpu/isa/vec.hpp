@@ -42,6 +42,8 @@ using Bf16 = std::uint16_t;
 
 #define ATTNPROF_INLINE [[gnu::always_inline]] static inline
 #define ATTNPROF_INLINE_MEMBER [[gnu::always_inline]] inline
+/// Behind the parameters of a lambda. A call would pass vectors through memory.
+#define ATTNPROF_INLINE_LAMBDA __attribute__((always_inline))
 
 ATTNPROF_INLINE Index least(Index a, Index b) {
   return a < b ? a : b;
