@@ -192,6 +192,7 @@ class Planner {
                       total, kMaxCases));
     }
     plan_.spanned = static_cast<std::size_t>(total);
+    ids_.reserve(plan_.spanned);
   }
 
   void expand(const Workload& workload) {

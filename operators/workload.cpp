@@ -177,6 +177,7 @@ Resolver::Resolver(const Config& given) {
         defaults_.set(spec.name, spec.fallback);
       }
     }
+    defaults_.overlay(given);
     return;
   }
   layout_ = &layout_of(given);
@@ -194,6 +195,7 @@ Resolver::Resolver(const Config& given) {
     stated_.set("variant", variant_->name);
   }
   defaults_.overlay(stated_);
+  defaults_.overlay(given);
 }
 
 bool Resolver::takes(std::string_view name) const {

@@ -20,9 +20,10 @@ Config resolve(const Config& given);
 /// resolve() of many configurations of one workload: what follows from the workload alone is looked up once.
 class Resolver {
  public:
-  /// For the workload that `given` names. Throws Error(kUsage) where its names are unknown.
+  /// For configurations that give the same parameters as this one and name the same workload. Throws Error(kUsage)
+  /// where its names are unknown.
   explicit Resolver(const Config& given);
-  /// resolve(given) of a configuration of this workload, all of whose parameters it takes, into `out`, whose memory is
+  /// resolve(given) of such a configuration, all of whose parameters the workload takes, into `out`, whose memory is
   /// used again. After an error `out` holds anything.
   void resolve(const Config& given, Config& out) const;
   /// Throws Error(kUsage) where the workload does not take a parameter that is given.

@@ -72,7 +72,10 @@ std::string exact(double value) {
 }
 
 void append_exact(double value, std::string& out) {
-  if (std::isfinite(value)) {
+  constexpr double kWholeBelow = 1e15; // prints without an exponent, and is exact as an integer
+  if (value >= 1.0 && value < kWholeBelow && std::trunc(value) == value) {
+    fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), static_cast<std::int64_t>(value));
+  } else if (std::isfinite(value)) {
     fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), value);
   }
 }

@@ -56,8 +56,10 @@ GraphBuilder::RealRows::~RealRows() {
 View GraphBuilder::add_tensor(std::string_view prefix, Label name, const Extents& dims, TensorRole role) {
   const auto id = static_cast<TensorId>(graph_.tensors.size());
   Tensor& tensor = graph_.tensors.emplace_back();
-  tensor.name.append(prefix);
-  name.append_to(tensor.name);
+  if (role != TensorRole::kIntermediate || detail_ == Detail::kWhole) {
+    tensor.name.append(prefix);
+    name.append_to(tensor.name);
+  }
   tensor.dims = dims;
   tensor.dtype = dtype_;
   tensor.role = role;
@@ -69,10 +71,8 @@ View GraphBuilder::add_tensor(std::string_view prefix, Label name, const Extents
 }
 
 View GraphBuilder::temporary(const Extents& dims) {
-  if (detail_ != Detail::kWhole) {
-    return add_tensor({}, "", dims, TensorRole::kIntermediate);
-  }
-  return add_tensor("t", std::to_string(graph_.tensors.size()), dims, TensorRole::kIntermediate);
+  const std::string number = detail_ == Detail::kWhole ? std::to_string(graph_.tensors.size()) : std::string();
+  return add_tensor("t", number, dims, TensorRole::kIntermediate);
 }
 
 View GraphBuilder::weight(Label name, const Extents& dims) {
