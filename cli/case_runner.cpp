@@ -116,22 +116,24 @@ std::string device_of(const operators::Config& config) {
 
 namespace {
 
-Graph launches_of(const PlannedCase& planned, Graph recycled = {}) {
+Graph launches_of(const PlannedCase& planned, Graph recycled = {},
+                  operators::Detail detail = operators::Detail::kWhole) {
   if (!planned.rejection.empty()) {
     throw Error(ErrorKind::kInvalid, planned.rejection);
   }
-  return operators::plan_launches(operators::build(planned.config, std::move(recycled)), planned.config.text("plan"));
+  return operators::plan_launches(operators::build(planned.config, std::move(recycled), detail),
+                                  planned.config.text("plan"));
 }
 
 } // namespace
 
-Record totals_of_case(PlannedCase&& planned, Graph& graph) {
-  Record out;
-  graph = launches_of(planned, std::move(graph));
-  out.totals = operators::totals_of(graph);
-  out.id = std::move(planned.id);
-  out.config = std::move(planned.config);
-  return out;
+void totals_of_case(PlannedCase& planned, Graph& graph, Record& record) {
+  graph = launches_of(planned, std::move(graph), operators::Detail::kCounted);
+  record.totals = operators::totals_of(graph);
+  record.status = Status::kOk;
+  record.reason.clear();
+  std::swap(record.id, planned.id);
+  std::swap(record.config, planned.config);
 }
 
 CostedCase cost_case(const PlannedCase& planned) {

@@ -24,9 +24,10 @@ struct CostedCase {
 };
 /// Throws Error(kInvalid | kOverflow).
 CostedCase cost_case(const PlannedCase& planned);
-/// The id, config and totals of cost_case(planned).record, without its launches. `graph` lends its memory, and holds
-/// the launches afterwards. Throws as cost_case does, and leaves `planned` as it was then.
-profilers::Record totals_of_case(PlannedCase&& planned, operators::Graph& graph);
+/// Gives a record the id, config and totals of cost_case(planned).record; launches it has none. `graph` lends its
+/// memory and holds the launches afterwards, without names. `planned` gets the memory of the record's former id and
+/// config. Throws as cost_case does, and leaves `planned` and `record` as they were then.
+void totals_of_case(PlannedCase& planned, operators::Graph& graph, profilers::Record& record);
 
 /// The device that a case asks for.
 std::string device_of(const operators::Config& config);

@@ -189,6 +189,7 @@ class Planner {
                       total, kMaxCases));
     }
     plan_.spanned = static_cast<std::size_t>(total);
+    ids_.reserve(plan_.spanned);
   }
 
   void expand(const Workload& workload) {
@@ -216,31 +217,32 @@ class Planner {
   }
 
   void add(const Config& given, const operators::Resolver& resolver) {
-    PlannedCase one;
+    one_.rejection.clear();
     try {
-      one.config = resolver.resolve(given);
+      resolver.resolve(given, one_.config);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInvalid && error.kind() != ErrorKind::kOverflow) {
         throw;
       }
-      one.config = with_fallbacks(given);
-      one.rejection = error.what();
+      one_.config = with_fallbacks(given);
+      one_.rejection = error.what();
       if (!first_kind_) {
         first_kind_ = error.kind();
       }
     }
-    one.id = operators::case_id(one.config);
-    if (!ids_.insert(one.id).second) {
+    one_.id.clear();
+    case_ids_.append(one_.config, one_.id);
+    if (!ids_.insert(one_.id).second) {
       ++plan_.merged;
-    } else if (selected(one)) {
-      hand_over(std::move(one));
+    } else if (selected(one_)) {
+      hand_over(one_);
     } else {
       ++plan_.deselected;
     }
   }
 
   /// Cases that are impossible wait for the first that is possible.
-  void hand_over(PlannedCase&& one) {
+  void hand_over(PlannedCase& one) {
     if (!any_valid_ && !one.rejection.empty()) {
       impossible_.push_back(std::move(one));
       return;
@@ -333,9 +335,11 @@ class Planner {
 
   const PlanRequest& request_;
   const Visit* visit_ = nullptr;
+  PlannedCase one_;                     ///< the case at hand; what a visitor leaves of it is used for the next
   std::vector<PlannedCase> impossible_; ///< as long as no case is possible
   bool any_valid_ = false;
   std::vector<Workload> workloads_;
+  operators::CaseIds case_ids_;
   std::unordered_set<std::string> ids_;
   std::optional<Where> where_;
   std::optional<std::regex> filter_;

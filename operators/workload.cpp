@@ -8,7 +8,6 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <set>
-#include <unordered_map>
 
 namespace attnprof::operators {
 namespace {
@@ -143,20 +142,24 @@ std::string takers_of(std::string_view name) {
 
 namespace {
 
-/// grid fixes seq_len; a decode step is one token unless told otherwise.
-void resolve_lengths(Config& config) {
-  if (config.has("grid")) {
-    const Grid grid = config.grid();
+/// grid fixes seq_len; a decode step is one token unless told otherwise. `stated`: what was given and what the layout
+/// decides, without the defaults of parameters.
+template <class Stated>
+void resolve_lengths(const Stated& stated, Config& out) {
+  const auto* seq_len = std::get_if<std::int64_t>(&stated("seq_len"));
+  if (const auto* text = std::get_if<std::string>(&stated("grid"))) {
+    const Grid grid = parse_grid(*text);
+    const auto* cls_token = std::get_if<bool>(&stated("cls_token"));
     const std::int64_t tokens = (Count(grid.height) * grid.width).value();
-    const std::int64_t with_class = tokens + (config.flag("cls_token") ? 1 : 0);
-    if (config.has("seq_len") && config.integer("seq_len") != with_class) {
+    const std::int64_t with_class = tokens + (cls_token != nullptr && *cls_token ? 1 : 0);
+    if (seq_len != nullptr && *seq_len != with_class) {
       throw Error(ErrorKind::kInvalid,
-                  fmt::format("--seq-len {} contradicts --grid {}, which has {} tokens: give one of them",
-                              config.integer("seq_len"), config.text("grid"), with_class));
+                  fmt::format("--seq-len {} contradicts --grid {}, which has {} tokens: give one of them", *seq_len,
+                              *text, with_class));
     }
-    config.set("seq_len", with_class);
-  } else if (config.has("phase") && config.text("phase") == "decode" && !config.has("seq_len")) {
-    config.set("seq_len", std::int64_t{1});
+    out.set("seq_len", with_class);
+  } else if (seq_len == nullptr && stated("phase") == Value(std::string("decode"))) {
+    out.set("seq_len", std::int64_t{1});
   }
 }
 
@@ -167,22 +170,32 @@ Resolver::Resolver(const Config& given) {
     model_ = &find_model(given.text("model"));
     // Sizes are the network's own: the fallbacks of shared parameters are those of a single operator.
     for (const char* name : {"batch", "dtype", "math", "plan", "device"}) {
-      fallbacks_.set(name, find_param(name).fallback);
+      defaults_.set(name, find_param(name).fallback);
     }
     for (const ParamSpec& spec : model_->own_params) {
-      if (!fallbacks_.has(spec.name) && !std::holds_alternative<std::monostate>(spec.fallback)) {
-        fallbacks_.set(spec.name, spec.fallback);
+      if (!defaults_.has(spec.name) && !std::holds_alternative<std::monostate>(spec.fallback)) {
+        defaults_.set(spec.name, spec.fallback);
       }
     }
+    defaults_.overlay(given);
     return;
   }
   layout_ = &layout_of(given);
   variant_ = layout_->takes_variant ? &variant_of(given) : nullptr;
   for (const ParamSpec& spec : all_params()) {
     if (!std::holds_alternative<std::monostate>(spec.fallback) && takes(spec.name)) {
-      fallbacks_.set(spec.name, spec.fallback);
+      defaults_.set(spec.name, spec.fallback);
     }
   }
+  stated_.set("layout", layout_->name);
+  for (const auto& [name, value] : layout_->fallbacks) {
+    stated_.set(name, value);
+  }
+  if (variant_ != nullptr) {
+    stated_.set("variant", variant_->name);
+  }
+  defaults_.overlay(stated_);
+  defaults_.overlay(given);
 }
 
 bool Resolver::takes(std::string_view name) const {
@@ -202,49 +215,48 @@ void Resolver::check_taken(const Config& given) const {
   }
 }
 
-Config Resolver::resolve(Config config) const {
+void Resolver::resolve(const Config& given, Config& out) const {
+  out = defaults_;
+  out.overlay(given);
   if (model_ != nullptr) {
-    config.fill_absent(fallbacks_);
-    model_->resolve(config);
-    check_product_math(config);
-    return config;
+    model_->resolve(out);
+    check_product_math(out);
+    return;
   }
-  config.set("layout", layout_->name);
-  for (const auto& [name, value] : layout_->fallbacks) {
-    if (!config.has(name)) {
-      config.set(name, value);
-    }
-  }
-  if (variant_ != nullptr) {
-    config.set("variant", variant_->name);
-  }
-  resolve_lengths(config);
-  config.fill_absent(fallbacks_);
+  resolve_lengths(
+      [&](std::string_view name) -> const Value& { return given.has(name) ? given.get(name) : stated_.get(name); },
+      out);
   if (layout_->prepare != nullptr) {
-    layout_->prepare(config);
+    layout_->prepare(out);
   }
   if (variant_ != nullptr && variant_->resolve != nullptr) {
-    variant_->resolve(config);
+    variant_->resolve(out);
   }
   if (layout_->resolve != nullptr) {
-    layout_->resolve(config);
+    layout_->resolve(out);
   }
-  check_product_math(config);
-  return config;
+  check_product_math(out);
 }
 
 Config resolve(const Config& given) {
   const Resolver resolver(given);
   resolver.check_taken(given);
-  return resolver.resolve(given);
+  Config out;
+  resolver.resolve(given, out);
+  return out;
 }
 
 namespace {
 
 /// ':' separates the parts of an id and '%' escapes; both are rare, a path or a future name may hold them.
 void append_escaped(std::string& out, std::string_view text) {
+  const auto is_special = [](char c) { return c == ':' || c == '%' || c == '\n'; };
+  if (std::none_of(text.begin(), text.end(), is_special)) {
+    out += text;
+    return;
+  }
   for (const char c : text) {
-    if (c == ':' || c == '%' || c == '\n') {
+    if (is_special(c)) {
       out += fmt::format("%{:02x}", static_cast<unsigned char>(c));
     } else {
       out += c;
@@ -264,19 +276,6 @@ struct AppendValue {
   void operator()(bool value) const { out += value ? "true" : "false"; }
   void operator()(const std::string& value) const { append_escaped(out, value); }
 };
-
-/// Places in all_params() by name.
-std::size_t place_of(std::string_view name) {
-  static const std::unordered_map<std::string_view, std::size_t> kPlaces = [] {
-    std::unordered_map<std::string_view, std::size_t> places;
-    for (std::size_t i = 0; i < all_params().size(); ++i) {
-      places.emplace(all_params()[i].name, i);
-    }
-    return places;
-  }();
-  const auto found = kPlaces.find(name);
-  return found == kPlaces.end() ? all_params().size() : found->second;
-}
 
 std::string unescape(std::string_view text, std::string_view id) {
   std::string out;
@@ -299,31 +298,44 @@ std::string unescape(std::string_view text, std::string_view id) {
 } // namespace
 
 std::string case_id(const Config& resolved) {
-  // In the order of all_params(); of some seventy a workload takes twenty.
-  std::vector<std::pair<std::size_t, const Config::Entry*>> parts;
-  parts.reserve(resolved.values().size());
-  for (const Config::Entry& entry : resolved.values()) {
-    const auto& [name, value] = entry;
-    const bool* flag = std::get_if<bool>(&value);
-    const bool silent = std::holds_alternative<std::monostate>(value) || (flag != nullptr && !*flag) ||
-                        (name == "device" && value == Value(std::string("cpu"))) ||
-                        (name == "math" && value == Value(std::string(name_of(ProductMath::kF32))));
-    const std::size_t place = place_of(name);
-    if (!silent && place < all_params().size()) {
-      parts.emplace_back(place, &entry);
-    }
-  }
-  std::sort(parts.begin(), parts.end());
   std::string id;
-  id.reserve(32 * parts.size());
-  for (const auto& [place, entry] : parts) {
-    if (!id.empty()) {
-      id += ':';
-    }
-    id.append(entry->first).push_back('=');
-    std::visit(AppendValue{id}, entry->second);
-  }
+  id.reserve(32 * resolved.values().size());
+  CaseIds().append(resolved, id);
   return id;
+}
+
+void CaseIds::look_up(const Config& resolved) {
+  names_.clear();
+  parts_.clear();
+  const std::vector<ParamSpec>& all = all_params();
+  for (const Config::Entry& entry : resolved.values()) {
+    const std::string& name = entry.first;
+    const auto spec = std::find_if(all.begin(), all.end(), [&](const ParamSpec& one) { return one.name == name; });
+    if (spec != all.end()) {
+      // Flags that are off are not said, nor where and how nearly everything runs.
+      const bool is_usual = name == "device" || name == "math";
+      const Value silent = is_usual ? spec->fallback : spec->kind == ParamKind::kFlag ? Value(false) : Value();
+      parts_.push_back({static_cast<std::size_t>(spec - all.begin()), names_.size(), ':' + name + '=', silent});
+    }
+    names_.push_back(name);
+  }
+  std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.place < b.place; });
+}
+
+void CaseIds::append(const Config& resolved, std::string& out) {
+  const std::vector<Config::Entry>& values = resolved.values();
+  const auto has_name = [](const std::string& name, const Config::Entry& entry) { return name == entry.first; };
+  if (!std::equal(names_.begin(), names_.end(), values.begin(), values.end(), has_name)) {
+    look_up(resolved);
+  }
+  const std::size_t begin = out.size();
+  for (const Part& part : parts_) {
+    const Value& value = values[part.entry].second;
+    if (!std::holds_alternative<std::monostate>(value) && value != part.silent) {
+      out.append(part.prefix, out.size() == begin ? 1 : 0, std::string::npos);
+      std::visit(AppendValue{out}, value);
+    }
+  }
 }
 
 bool looks_like_case_id(std::string_view text) {
@@ -350,8 +362,8 @@ Config parse_case_id(std::string_view id) {
   return config;
 }
 
-Graph build(const Config& resolved, Graph recycled) {
-  GraphBuilder builder(dtype_from_name(resolved.text("dtype")), std::move(recycled));
+Graph build(const Config& resolved, Graph recycled, Detail detail) {
+  GraphBuilder builder(dtype_from_name(resolved.text("dtype")), std::move(recycled), detail);
   if (resolved.has("model")) {
     find_model(resolved.text("model")).build(builder, resolved);
     return builder.take();

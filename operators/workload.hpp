@@ -20,10 +20,12 @@ Config resolve(const Config& given);
 /// resolve() of many configurations of one workload: what follows from the workload alone is looked up once.
 class Resolver {
  public:
-  /// For the workload that `given` names. Throws Error(kUsage) where its names are unknown.
+  /// For configurations that give the same parameters as this one and name the same workload. Throws Error(kUsage)
+  /// where its names are unknown.
   explicit Resolver(const Config& given);
-  /// resolve(config) of a configuration of this workload, all of whose parameters it takes.
-  [[nodiscard]] Config resolve(Config config) const;
+  /// resolve(given) of such a configuration, all of whose parameters the workload takes, into `out`, whose memory is
+  /// used again. After an error `out` holds anything.
+  void resolve(const Config& given, Config& out) const;
   /// Throws Error(kUsage) where the workload does not take a parameter that is given.
   void check_taken(const Config& given) const;
 
@@ -33,18 +35,40 @@ class Resolver {
   const ModelDescriptor* model_ = nullptr; ///< null: a layout
   const LayoutDescriptor* layout_ = nullptr;
   const VariantDescriptor* variant_ = nullptr; ///< null in a layout without one
-  Config fallbacks_;
+  Config stated_;                              ///< what the layout decides where nothing was given
+  Config defaults_;                            ///< the same with the defaults of parameters
 };
 
 /// Canonical one-line id of a resolved configuration, "variant=mha:batch=1:seq_len=196:...", which parse_case_id reads
 /// back.
 std::string case_id(const Config& resolved);
+
+/// case_id of many configurations: what follows from their names alone is looked up again only where they change.
+class CaseIds {
+ public:
+  /// Puts the id at the end of a text.
+  void append(const Config& resolved, std::string& out);
+
+ private:
+  struct Part {
+    std::size_t place = 0; ///< in all_params(), whose order is that of ids
+    std::size_t entry = 0; ///< in the values of the configuration
+    std::string prefix;    ///< ":seq_len="
+    Value silent;          ///< left out where it has this value
+  };
+  void look_up(const Config& resolved);
+
+  std::vector<std::string> names_; ///< of the values of the last configuration
+  std::vector<Part> parts_;
+};
+
 /// Throws Error(kUsage) that names the part it cannot read.
 Config parse_case_id(std::string_view id);
 bool looks_like_case_id(std::string_view text);
 
 /// The op list of a resolved configuration, one op per launch of the eager plan. The lists of `recycled` are emptied
-/// and used again: a hundred thousand graphs in turn need the memory of one.
-Graph build(const Config& resolved, Graph recycled = {});
+/// and used again: a hundred thousand graphs in turn need the memory of one. The order of the ops and all that is
+/// counted are the same with any detail.
+Graph build(const Config& resolved, Graph recycled = {}, Detail detail = Detail::kWhole);
 
 } // namespace attnprof::operators

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fmt/format.h>
+#include <fmt/compile.h>
+#include <iterator>
 
 namespace attnprof::reports {
 namespace {
@@ -65,7 +66,18 @@ void append_line(std::string& out, const std::vector<TextColumn>& columns, const
 } // namespace
 
 std::string exact(double value) {
-  return std::isfinite(value) ? fmt::format("{}", value) : std::string();
+  std::string out;
+  append_exact(value, out);
+  return out;
+}
+
+void append_exact(double value, std::string& out) {
+  constexpr double kWholeBelow = 1e15; // prints without an exponent, and is exact as an integer
+  if (value >= 1.0 && value < kWholeBelow && std::trunc(value) == value) {
+    fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), static_cast<std::int64_t>(value));
+  } else if (std::isfinite(value)) {
+    fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), value);
+  }
 }
 
 std::string si(double value, std::string_view unit) {

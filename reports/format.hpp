@@ -13,6 +13,8 @@ inline constexpr std::string_view kAbsentText = "-";
 
 /// The shortest decimal text that reads back as exactly this value; empty for NaN and infinities (they are no numbers).
 std::string exact(double value);
+/// The same at the end of a text.
+void append_exact(double value, std::string& out);
 
 /// Three significant digits with an SI prefix: si(12.615e12, "FLOP/s") is "12.6 TFLOP/s", si(999999, "") is "1.00 M".
 std::string si(double value, std::string_view unit);

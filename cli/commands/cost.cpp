@@ -105,14 +105,14 @@ int print_totals(const Arguments& arguments, Context& context) {
       out.clear();
     }
   };
+  Record record; // one for all cases, whose memory is used again
   for_each_case(request, [&](PlannedCase&& planned) {
-    Record record;
     try {
       if (roofs) {
         record = cost_case(planned).record;
         reports::predict(record, roofs->roofs_for(record));
       } else {
-        record = totals_of_case(std::move(planned), graph);
+        totals_of_case(planned, graph, record);
       }
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInvalid && error.kind() != ErrorKind::kOverflow) {

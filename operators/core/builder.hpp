@@ -17,17 +17,34 @@ inline constexpr std::int64_t kMaxIndexedRows = std::int64_t{1} << 24U;
 /// is taken. A graph whose constants have no values can be counted, but not run.
 std::optional<std::vector<float>> constant_values(Count elements, std::int64_t most = kMaxConstantElements);
 
+/// A name in one piece or two, "q" and "_proj", joined only where it is kept. For arguments: it keeps no text itself.
+class Label {
+ public:
+  // Implicit on purpose: most labels are literals.
+  Label(const char* whole) : first_(whole) {}        // NOLINT(google-explicit-constructor)
+  Label(const std::string& whole) : first_(whole) {} // NOLINT(google-explicit-constructor)
+  Label(std::string_view whole) : first_(whole) {}   // NOLINT(google-explicit-constructor)
+  Label(std::string_view first, std::string_view second) : first_(first), second_(second) {}
+  void append_to(std::string& out) const { out.append(first_).append(second_); }
+
+ private:
+  std::string_view first_, second_;
+};
+
+/// What a graph has. Counting needs no scopes of ops, no names of temporaries and no values of constants.
+enum class Detail { kWhole, kCounted };
+
 /// Adds tensors and ops to a graph. Every op-adding function takes the leaf of its scope and returns the view of its
 /// result. Shapes are checked here; a mismatch is Error(kInternal), a fault of the variant and not of the user.
 class GraphBuilder {
  public:
   /// The lists of `recycled` are emptied and used again.
-  explicit GraphBuilder(DType dtype, Graph recycled = {});
+  explicit GraphBuilder(DType dtype, Graph recycled = {}, Detail detail = Detail::kWhole);
 
   /// Enters a scope ("block0", "mixer") for as long as it lives.
   class Scope {
    public:
-    Scope(GraphBuilder& builder, const std::string& name);
+    Scope(GraphBuilder& builder, std::string_view name);
     ~Scope();
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
@@ -36,21 +53,24 @@ class GraphBuilder {
     GraphBuilder& builder_;
     std::size_t length_;
   };
-  [[nodiscard]] Scope scope(const std::string& name) { return {*this, name}; }
+  [[nodiscard]] Scope scope(std::string_view name) { return {*this, name}; }
 
-  View input(const std::string& name, const Extents& dims) { return add_tensor(name, dims, TensorRole::kInput); }
+  View input(Label name, const Extents& dims) { return add_tensor({}, name, dims, TensorRole::kInput); }
   /// A parameter; its name is prefixed with the prefix in force ("block0.attn.").
-  View weight(const std::string& name, const Extents& dims);
+  View weight(Label name, const Extents& dims);
   /// Elements of a table of experts that one token uses.
   void set_active_elements(const View& weight, std::int64_t elements);
-  View cache(const std::string& name, const Extents& dims, std::int64_t past_len);
+  View cache(Label name, const Extents& dims, std::int64_t past_len);
   View rope_table(std::int64_t tokens, std::int64_t head_dim, std::int64_t first_position);
   /// A constant with given values, f32; `name` must be unique or name the same values. `make` is called for a new name
   /// alone; it gives none where they are too many to keep.
   using Values = std::optional<std::vector<float>>;
   View constant(const std::string& name, const Extents& dims, const std::function<Values()>& make);
+  /// A constant of row numbers for gather() that name fewer rows than they are and than there are, as random ones do:
+  /// how many distinct ones is counted, so that they are made whatever the detail.
+  View row_numbers(const std::string& name, std::int64_t count, const std::function<Values()>& make);
   View constant(const std::string& name, const Extents& dims, std::vector<float> values);
-  View temporary(const Extents& dims) { return add_tensor("", dims, TensorRole::kIntermediate); }
+  View temporary(const Extents& dims);
   void mark_output(const View& view, const std::string& name);
   /// Prefix of the names of weights and caches added from now on; returns the former one.
   std::string set_weight_prefix(std::string prefix);
@@ -74,39 +94,39 @@ class GraphBuilder {
     MatMul::MaskAxes mask_axes = MatMul::MaskAxes::kNone;
     std::optional<std::int64_t> useful_entries = std::nullopt;
   };
-  View matmul(const std::string& leaf, const View& a, const View& b) { return matmul(leaf, a, b, {}); }
-  View matmul(const std::string& leaf, const View& a, const View& b, const MatMulOptions& options);
-  View softmax(const std::string& leaf, const View& x);
-  View pointwise(const std::string& leaf, const View& x, Step step);
-  View add(const std::string& leaf, const View& x, const View& operand); ///< operand broadcast to x by the caller
-  View mul(const std::string& leaf, const View& x, const View& operand);
-  View scale(const std::string& leaf, const View& x, double value);
-  View activation(const std::string& leaf, const View& x, StepFn fn);
+  View matmul(Label leaf, const View& a, const View& b) { return matmul(leaf, a, b, {}); }
+  View matmul(Label leaf, const View& a, const View& b, const MatMulOptions& options);
+  View softmax(Label leaf, const View& x);
+  View pointwise(Label leaf, const View& x, Step step);
+  View add(Label leaf, const View& x, const View& operand); ///< operand broadcast to x by the caller
+  View mul(Label leaf, const View& x, const View& operand);
+  View scale(Label leaf, const View& x, double value);
+  View activation(Label leaf, const View& x, StepFn fn);
   /// x w + bias in one launch, as frameworks' linear layers do.
-  View linear(const std::string& leaf, const View& x, const View& w, const View& bias);
-  View layernorm(const std::string& leaf, const View& x, const View& gamma, const View& beta, double eps);
-  View rmsnorm(const std::string& leaf, const View& x, const View& gamma, double eps);
+  View linear(Label leaf, const View& x, const View& w, const View& bias);
+  View layernorm(Label leaf, const View& x, const View& gamma, const View& beta, double eps);
+  View rmsnorm(Label leaf, const View& x, const View& gamma, double eps);
   /// `bias` [channels], or a view of no tensor; so for conv2d.
   /// `useful_taps` where some pixels are padding: taps of real pixels on real pixels, for one channel of all images.
-  View depthwise_conv2d(const std::string& leaf, const View& x, const View& w, const View& bias, std::int64_t stride,
+  View depthwise_conv2d(Label leaf, const View& x, const View& w, const View& bias, std::int64_t stride,
                         std::int64_t pad, std::optional<std::int64_t> useful_taps = std::nullopt);
-  View conv2d(const std::string& leaf, const View& x, const View& w, const View& bias, std::int64_t stride,
-              std::int64_t pad, std::int64_t groups);
-  View pool(const std::string& leaf, const View& x, std::int64_t kernel, std::int64_t stride, std::int64_t pad);
-  View reduce(const std::string& leaf, const View& x, Reduce::Kind kind); ///< over the dimension before the last
-  View channel_conv1d(const std::string& leaf, const View& x, const View& w);
-  View cumsum(const std::string& leaf, const View& x);
+  View conv2d(Label leaf, const View& x, const View& w, const View& bias, std::int64_t stride, std::int64_t pad,
+              std::int64_t groups);
+  View pool(Label leaf, const View& x, std::int64_t kernel, std::int64_t stride, std::int64_t pad);
+  View reduce(Label leaf, const View& x, Reduce::Kind kind); ///< over the dimension before the last
+  View channel_conv1d(Label leaf, const View& x, const View& w);
+  View cumsum(Label leaf, const View& x);
   /// Rows of x [..., rows, c] in the order of `index`, which constant() made; -1 gives a row of zeros.
-  View gather(const std::string& leaf, const View& x, const View& index);
+  View gather(Label leaf, const View& x, const View& index);
   /// x [..., rows, c] with zero rows at the end up to `rows`; x itself where nothing is missing.
-  View pad_rows(const std::string& leaf, const View& x, std::int64_t rows);
+  View pad_rows(Label leaf, const View& x, std::int64_t rows);
   /// Materialises a strided view: the copy that a framework's eager mode makes at a head split or merge.
-  View layout_copy(const std::string& leaf, const View& x);
+  View layout_copy(Label leaf, const View& x);
   /// A layout copy into part of a larger tensor: the concatenation of heads.
-  void layout_copy_into(const std::string& leaf, const View& x, const View& y);
+  void layout_copy_into(Label leaf, const View& x, const View& y);
   /// A copy that every plan makes: appending to a cache.
-  void copy_into(const std::string& leaf, const View& x, const View& y);
-  View rope(const std::string& leaf, const View& x, const View& table);
+  void copy_into(Label leaf, const View& x, const View& y);
+  View rope(Label leaf, const View& x, const View& table);
 
   [[nodiscard]] DType dtype() const { return dtype_; }
   [[nodiscard]] const Graph& graph() const { return graph_; }
@@ -114,10 +134,13 @@ class GraphBuilder {
 
  private:
   friend class Scope;
-  View add_tensor(const std::string& name, const Extents& dims, TensorRole role);
-  template <class T>
-  void push(const std::string& leaf, T primitive);
+  View add_constant(const std::string& name, const Extents& dims, const std::function<Values()>& make);
+  View add_tensor(std::string_view prefix, Label name, const Extents& dims, TensorRole role);
+  /// Adds an op of these fields, made where it stays: some hold a kilobyte.
+  template <class T, class... Fields>
+  T& push(Label leaf, Fields&&... fields);
   DType dtype_;
+  Detail detail_;
   Graph graph_;
   std::string scope_;
   std::string weight_prefix_;

@@ -13,16 +13,14 @@ void touch(Lifetime& life, std::int64_t at) {
   life.last = at;
 }
 
-/// Inputs are there before the first launch, outputs after the last.
-void keep_ends(const Graph& launches, std::vector<Lifetime>& lives) {
-  for (std::size_t i = 0; i < lives.size(); ++i) {
-    const TensorRole role = launches.tensors[i].role;
-    if (lives[i].first >= 0 && role == TensorRole::kInput) {
-      lives[i].first = 0;
-    }
-    if (lives[i].first >= 0 && role == TensorRole::kOutput) {
-      lives[i].last = static_cast<std::int64_t>(launches.ops.size()) - 1;
-    }
+/// An input is there before the first launch, an output after the last.
+void keep_ends(const Graph& launches, std::size_t tensor, Lifetime& life) {
+  const TensorRole role = launches.tensors[tensor].role;
+  if (life.first >= 0 && role == TensorRole::kInput) {
+    life.first = 0;
+  }
+  if (life.first >= 0 && role == TensorRole::kOutput) {
+    life.last = static_cast<std::int64_t>(launches.ops.size()) - 1;
   }
 }
 
@@ -34,7 +32,9 @@ std::vector<Lifetime> lifetimes(const Graph& launches) {
     const auto visit = [&](TensorId id) { touch(out[static_cast<std::size_t>(id)], static_cast<std::int64_t>(i)); };
     visit_tensors(launches.ops[i].primitive, visit, visit);
   }
-  keep_ends(launches, out);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    keep_ends(launches, i, out[i]);
+  }
   return out;
 }
 
@@ -44,42 +44,56 @@ bool is_activation(TensorRole role) {
   return role == TensorRole::kInput || role == TensorRole::kOutput || role == TensorRole::kIntermediate;
 }
 
-Count peak_activation_bytes(const Graph& launches, const std::vector<Lifetime>& lives) {
-  std::vector<Count> grows(launches.ops.size() + 1);
-  std::vector<Count> shrinks(launches.ops.size() + 1);
-  for (std::size_t i = 0; i < lives.size(); ++i) {
-    if (lives[i].first >= 0 && is_activation(launches.tensors[i].role)) {
-      grows[static_cast<std::size_t>(lives[i].first)] += launches.tensors[i].bytes();
-      shrinks[static_cast<std::size_t>(lives[i].last) + 1] += launches.tensors[i].bytes();
+/// What counting knows of a tensor.
+struct TensorCount {
+  Lifetime life;
+  Count read = 0; ///< elements that the launches read, again for each launch: an upper bound of those used
+  Count bytes = 0;
+};
+
+Count peak_activation_bytes(const Graph& launches, const std::vector<TensorCount>& tensors) {
+  struct Change {
+    Count grows = 0;
+    Count shrinks = 0;
+  };
+  std::vector<Change> changes(launches.ops.size() + 1);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const TensorCount& tensor = tensors[i];
+    if (tensor.life.first >= 0 && is_activation(launches.tensors[i].role)) {
+      changes[static_cast<std::size_t>(tensor.life.first)].grows += tensor.bytes;
+      changes[static_cast<std::size_t>(tensor.life.last) + 1].shrinks += tensor.bytes;
     }
   }
   Count live = 0;
   Count peak = 0;
   for (std::size_t i = 0; i < launches.ops.size(); ++i) {
-    live = live + grows[i] - shrinks[i];
+    live = live + changes[i].grows - changes[i].shrinks;
     peak = std::max(peak, live);
   }
   return peak;
 }
 
-/// `read`: elements of each tensor that the launches read, counted again for each launch: an upper bound of those used.
-void add_tensors(const Graph& launches, const std::vector<Count>& read, const std::vector<Lifetime>& lives,
-                 Totals& totals) {
-  for (std::size_t i = 0; i < lives.size(); ++i) {
+void add_tensors(const Graph& launches, std::vector<TensorCount>& counts, Totals& totals) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
     const Tensor& tensor = launches.tensors[i];
-    if (lives[i].first < 0 || tensor.role == TensorRole::kIntermediate) {
+    TensorCount& count = counts[i];
+    if (count.life.first < 0) {
       continue;
     }
-    const Count bytes = tensor.bytes();
+    const Count elements = tensor.elements();
+    count.bytes = elements * size_bytes(tensor.dtype);
+    if (tensor.role == TensorRole::kIntermediate) {
+      continue;
+    }
     // Rows of a token table and experts that no token goes to need not be read.
     totals.compulsory_bytes +=
-        tensor.role == TensorRole::kWeight ? std::min(bytes, read[i] * size_bytes(tensor.dtype)) : bytes;
+        tensor.role == TensorRole::kWeight ? std::min(count.bytes, count.read * size_bytes(tensor.dtype)) : count.bytes;
     if (tensor.role == TensorRole::kWeight) {
-      totals.params += tensor.elements();
-      totals.active_params += tensor.active_elements ? Count(*tensor.active_elements) : tensor.elements();
-      totals.weight_bytes += bytes;
+      totals.params += elements;
+      totals.active_params += tensor.active_elements ? Count(*tensor.active_elements) : elements;
+      totals.weight_bytes += count.bytes;
     } else if (tensor.role == TensorRole::kCache) {
-      totals.kv_cache_bytes += bytes;
+      totals.kv_cache_bytes += count.bytes;
     }
   }
 }
@@ -88,32 +102,36 @@ void add_tensors(const Graph& launches, const std::vector<Count>& read, const st
 template <class Each>
 Totals counted(const Graph& launches, Each&& each) {
   Totals totals;
-  std::vector<Lifetime> lives(launches.tensors.size());
-  std::vector<Count> read(launches.tensors.size());
-  Io io;
+  std::vector<TensorCount> tensors(launches.tensors.size());
   for (std::size_t i = 0; i < launches.ops.size(); ++i) {
     const Op& op = launches.ops[i];
-    list_io(op.primitive, io);
+    const Operands operands = operands_of(op.primitive);
+    bool shared = false; // two operands on one tensor may be the same bytes
+    const auto use = [&](const Operand& operand) {
+      Lifetime& life = tensors[static_cast<std::size_t>(operand.tensor)].life;
+      shared = shared || life.last == static_cast<std::int64_t>(i);
+      touch(life, static_cast<std::int64_t>(i));
+    };
+    std::for_each(operands.reads.begin(), operands.reads.end(), use);
+    std::for_each(operands.writes.begin(), operands.writes.end(), use);
     const Work work = work_of(op.primitive);
-    const Bytes bytes = bytes_of(launches, io);
+    const Bytes bytes = bytes_of(launches, op, operands, shared);
     totals.work += work;
     totals.bytes_read += bytes.read;
     totals.bytes_written += bytes.written;
+    for (const Operand& operand : operands.reads) {
+      tensors[static_cast<std::size_t>(operand.tensor)].read += operand.elements;
+    }
     each(op, work, bytes);
-    for (const View& view : io.reads) {
-      touch(lives[static_cast<std::size_t>(view.tensor)], static_cast<std::int64_t>(i));
-      read[static_cast<std::size_t>(view.tensor)] += view.distinct_elements();
-    }
-    for (const View& view : io.writes) {
-      touch(lives[static_cast<std::size_t>(view.tensor)], static_cast<std::int64_t>(i));
-    }
   }
   (void)(totals.bytes_read + totals.bytes_written); // their sum is printed, so it must fit as well
   (void)totals.work.flops();
   totals.launches = static_cast<std::int64_t>(launches.ops.size());
-  keep_ends(launches, lives);
-  add_tensors(launches, read, lives, totals);
-  totals.peak_activation_bytes = peak_activation_bytes(launches, lives);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    keep_ends(launches, i, tensors[i].life);
+  }
+  add_tensors(launches, tensors, totals);
+  totals.peak_activation_bytes = peak_activation_bytes(launches, tensors);
   return totals;
 }
 

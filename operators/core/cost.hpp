@@ -25,6 +25,7 @@ struct Totals {
   Count kv_cache_bytes = 0;        ///< the caches at their final length
   Count peak_activation_bytes = 0; ///< largest sum of inputs, outputs and intermediates alive at one launch
   Count launches = 0;
+  friend bool operator==(const Totals&, const Totals&) = default;
 };
 
 struct Cost {

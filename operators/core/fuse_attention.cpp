@@ -1,7 +1,6 @@
 #include "operators/core/fuse_attention.hpp"
 
 #include "operators/core/plan.hpp"
-#include "operators/core/uses.hpp"
 
 #include <algorithm>
 
@@ -28,51 +27,50 @@ namespace {
 
 struct Core {
   std::size_t scores = 0;
-  std::vector<std::size_t> between;   ///< element-wise ops from the scores to the weights, without the softmax
+  InlineList<std::size_t, 4> between; ///< element-wise ops between scores and weights, without the softmax, last first
   std::optional<std::size_t> softmax; ///< the op that makes the weights, else they are a squared relu
   std::size_t mix = 0;
 };
 
 bool single_use(const Uses& uses, TensorId tensor) {
-  return uses.writers[static_cast<std::size_t>(tensor)].size() == 1 &&
-         uses.readers[static_cast<std::size_t>(tensor)].size() == 1;
+  return uses.writers(tensor).size() == 1 && uses.readers(tensor).size() == 1;
 }
 
 /// Follows the data from a mix back to its scores. Between them stand element-wise ops, and a softmax at most as the
 /// last.
-std::optional<Core> match_core(const Graph& graph, const Uses& uses, std::size_t mix) {
-  const MatMul& product = std::get<MatMul>(graph.ops[mix].primitive);
+std::optional<Core> match_core(const Rewriting& ops, std::size_t mix) {
+  const MatMul& product = std::get<MatMul>(ops.op(mix).primitive);
   if (product.mask_axes != MatMul::MaskAxes::kRowsInner || !product.epilogue.empty()) {
     return std::nullopt;
   }
   Core core;
   core.mix = mix;
-  View view = product.a;
+  const View* view = &product.a;
   while (true) {
-    if (!single_use(uses, view.tensor)) {
+    if (!single_use(ops.uses(), view->tensor)) {
       return std::nullopt;
     }
-    const std::size_t writer = uses.writers[static_cast<std::size_t>(view.tensor)].front();
-    const Primitive& primitive = graph.ops[writer].primitive;
+    const std::size_t writer = ops.uses().writers(view->tensor).front();
+    const Primitive& primitive = ops.op(writer).primitive;
     if (const auto* scores = std::get_if<MatMul>(&primitive)) {
-      if (scores->mask_axes != MatMul::MaskAxes::kRowsColumns || scores->c != view || !scores->epilogue.empty()) {
+      if (scores->mask_axes != MatMul::MaskAxes::kRowsColumns || scores->c != *view || !scores->epilogue.empty()) {
         return std::nullopt;
       }
       core.scores = writer;
       return core;
     }
     const auto* softmax = std::get_if<Softmax>(&primitive);
-    if (softmax != nullptr && softmax->y == view && !core.softmax && core.between.empty()) {
+    if (softmax != nullptr && softmax->y == *view && !core.softmax && core.between.empty()) {
       core.softmax = writer;
-      view = softmax->x;
+      view = &softmax->x;
       continue;
     }
     const auto* pointwise = std::get_if<Pointwise>(&primitive);
-    if (pointwise == nullptr || pointwise->y != view) {
+    if (pointwise == nullptr || pointwise->y != *view) {
       return std::nullopt;
     }
-    core.between.insert(core.between.begin(), writer);
-    view = pointwise->x;
+    core.between.push_back(writer);
+    view = &pointwise->x;
   }
 }
 
@@ -92,19 +90,23 @@ std::optional<View> as_keys(const View& view) {
   return view.rank() == 3 ? view.broadcast(1, 1) : view;
 }
 
-Steps steps_between(const Graph& graph, const Core& core) {
-  Steps out;
-  for (const std::size_t i : core.between) {
-    const Steps& steps = std::get<Pointwise>(graph.ops[i].primitive).steps;
-    out.insert(out.end(), steps.begin(), steps.end());
+/// In the order in which they are applied.
+using StepPointers = InlineList<const Step*, 4>;
+StepPointers steps_between(const Rewriting& ops, const Core& core) {
+  StepPointers out;
+  for (std::size_t i = core.between.size(); i-- > 0;) {
+    for (const Step& step : std::get<Pointwise>(ops.op(core.between[i]).primitive).steps) {
+      out.push_back(&step);
+    }
   }
   return out;
 }
 
 /// softmax(scale * scores + bias, masked): false where the steps are others.
-bool take_softmax_steps(const Steps& steps, Attention& out) {
+bool take_softmax_steps(const StepPointers& steps, Attention& out) {
   bool scaled = false;
-  for (const Step& step : steps) {
+  for (const Step* pointer : steps) {
+    const Step& step = *pointer;
     if (step.fn == StepFn::kScale && !scaled && !out.bias) {
       out.scale = step.value;
       scaled = true;
@@ -118,26 +120,27 @@ bool take_softmax_steps(const Steps& steps, Attention& out) {
 }
 
 /// relu(scores)² * scale, masked to zero: false where the steps are others, or leave entries that the mask drops.
-bool take_squared_relu_steps(const Steps& steps, Attention& out) {
+bool take_squared_relu_steps(const StepPointers& steps, Attention& out) {
   const std::size_t masks = out.mask.any() ? 1 : 0;
-  if (steps.size() != 3 + masks || steps[0].fn != StepFn::kRelu || steps[1].fn != StepFn::kSquare ||
-      steps[2].fn != StepFn::kScale) {
+  if (steps.size() != 3 + masks || steps[0]->fn != StepFn::kRelu || steps[1]->fn != StepFn::kSquare ||
+      steps[2]->fn != StepFn::kScale) {
     return false;
   }
   out.weights = Attention::Weights::kSquaredRelu;
-  out.scale = steps[2].value;
-  return masks == 0 || (steps[3].fn == StepFn::kMaskZero && steps[3].mask == out.mask);
+  out.scale = steps[2]->value;
+  return masks == 0 || (steps[3]->fn == StepFn::kMaskZero && steps[3]->mask == out.mask);
 }
 
-std::optional<Attention> attention_of(const Graph& graph, const Core& core) {
-  const MatMul& scores = std::get<MatMul>(graph.ops[core.scores].primitive);
-  const MatMul& mix = std::get<MatMul>(graph.ops[core.mix].primitive);
+std::optional<Attention> attention_of(const Rewriting& ops, const Core& core) {
+  const MatMul& scores = std::get<MatMul>(ops.op(core.scores).primitive);
+  const MatMul& mix = std::get<MatMul>(ops.op(core.mix).primitive);
   const std::optional<View> keys = as_keys(scores.b.transpose(scores.b.rank() - 2, scores.b.rank() - 1));
   const std::optional<View> values = as_keys(mix.b);
   if (!keys || !values || scores.a.rank() < 3) {
     return std::nullopt;
   }
-  Attention out;
+  std::optional<Attention> made(std::in_place);
+  Attention& out = *made;
   out.q = as_queries(scores.a);
   out.k = *keys;
   out.v = *values;
@@ -145,36 +148,38 @@ std::optional<Attention> attention_of(const Graph& graph, const Core& core) {
   out.mask = scores.mask;
   out.useful_pairs = scores.useful_entries;
   out.tiles = attention_tiles(out.q.dims[3], out.k.dims[2], out.q.dims[4], out.v.dims[3], out.mask.any());
-  const Steps steps = steps_between(graph, core);
-  const bool taken = core.softmax ? take_softmax_steps(steps, out) : take_squared_relu_steps(steps, out);
-  return taken ? std::optional(out) : std::nullopt;
+  const StepPointers steps = steps_between(ops, core);
+  if (!(core.softmax ? take_softmax_steps(steps, out) : take_squared_relu_steps(steps, out))) {
+    made.reset();
+  }
+  return made;
 }
 
 } // namespace
 
-void fuse_attention_cores(Graph& graph) {
-  const Uses uses = uses_of(graph);
-  std::vector<bool> erase(graph.ops.size(), false);
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    if (!std::holds_alternative<MatMul>(graph.ops[i].primitive)) {
+void fuse_attention_cores(Rewriting& ops) {
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (!std::holds_alternative<MatMul>(ops.op(i).primitive)) {
       continue;
     }
-    const std::optional<Core> core = match_core(graph, uses, i);
-    const std::optional<Attention> attention = core ? attention_of(graph, *core) : std::nullopt;
+    const std::optional<Core> core = match_core(ops, i);
+    std::optional<Attention> attention = core ? attention_of(ops, *core) : std::nullopt;
     if (!attention) {
       continue;
     }
-    const std::string& scope = graph.ops[core->scores].scope;
-    erase[core->scores] = true;
+    ops.erase(core->scores);
     for (const std::size_t between : core->between) {
-      erase[between] = true;
+      ops.erase(between);
     }
     if (core->softmax) {
-      erase[*core->softmax] = true;
+      ops.erase(*core->softmax);
     }
-    graph.ops[core->mix] = {scope.substr(0, scope.rfind('/') + 1) + "attention", *attention};
+    const std::string& scope = ops.op(core->scores).scope;
+    ops.rewrite(core->mix, [&](Op& op) {
+      op.scope.assign(scope, 0, scope.rfind('/') + 1).append("attention");
+      op.primitive = std::move(*attention);
+    });
   }
-  erase_ops(graph, erase);
 }
 
 } // namespace attnprof::operators

@@ -1,7 +1,5 @@
 #include "operators/core/fuse_copies.hpp"
 
-#include "operators/core/uses.hpp"
-
 #include <algorithm>
 #include <array>
 
@@ -12,22 +10,25 @@ struct Axis {
   std::int64_t from_stride, dim, to_stride, position;
 };
 
-/// Axes of the correspondence by falling stride in `from`, without those of size one.
+/// Axes of a correspondence by falling stride in `from`, without those of size one.
 struct Axes {
   std::array<Axis, Extents::kMaxRank> list;
   std::size_t size = 0;
-  [[nodiscard]] Axis* begin() { return list.data(); }
-  [[nodiscard]] Axis* end() { return list.data() + size; }
   const Axis& operator[](std::size_t i) const { return list[i]; }
 };
+
+/// By insertion: there are four of them or five.
 Axes axes_of(const View& from, const View& to) {
   Axes axes;
   for (std::size_t i = 0; i < from.rank(); ++i) {
     if (from.dims[i] != 1) {
-      axes.list[axes.size++] = {from.strides[i], from.dims[i], to.strides[i], 0};
+      std::size_t at = axes.size++;
+      for (; at > 0 && axes.list[at - 1].from_stride < from.strides[i]; --at) {
+        axes.list[at] = axes.list[at - 1];
+      }
+      axes.list[at] = {from.strides[i], from.dims[i], to.strides[i], 0};
     }
   }
-  std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.from_stride > b.from_stride; });
   return axes;
 }
 
@@ -69,7 +70,8 @@ std::optional<View> remap(const View& view, const View& from, const View& to) {
   Axes axes = axes_of(from, to);
   View out{to.tensor, to.offset, view.dims, view.strides};
   std::int64_t rest = view.offset - from.offset;
-  for (Axis& axis : axes) {
+  for (std::size_t i = 0; i < axes.size; ++i) {
+    Axis& axis = axes.list[i];
     axis.position = rest / axis.from_stride;
     rest -= axis.position * axis.from_stride;
     out.offset += axis.position * axis.to_stride;
@@ -115,7 +117,9 @@ class Redirection {
       if (possible && view.tensor == from_.tensor) {
         const std::optional<View> mapped = remap(view, from_, to_);
         possible = mapped.has_value();
-        views_.push_back(mapped.value_or(view));
+        if (possible) {
+          views_.push_back(*mapped);
+        }
       }
     };
     std::visit([&](const auto& op) { visit_operands(op, check, check); }, primitive);
@@ -134,20 +138,20 @@ class Redirection {
  private:
   const View& from_;
   const View& to_;
-  InlineList<View, 4> views_;
+  InlineList<View, 2> views_;
   std::size_t next_ = 0;
 };
 
 /// Rewrites all of these ops or, where one cannot be, none.
-bool redirect(Graph& graph, const OpIndices& ops, const View& from, const View& to) {
+bool redirect(Rewriting& ops, const OpIndices& changed, const View& from, const View& to) {
   Redirection redirection(from, to);
-  for (const std::size_t i : ops) {
-    if (!redirection.plan(graph.ops[i].primitive)) {
+  for (const std::size_t i : changed) {
+    if (!redirection.plan(ops.op(i).primitive)) {
       return false;
     }
   }
-  for (const std::size_t i : ops) {
-    redirection.apply(graph.ops[i].primitive);
+  for (const std::size_t i : changed) {
+    ops.rewrite(i, [&](Op& op) { redirection.apply(op.primitive); });
   }
   return true;
 }
@@ -157,61 +161,52 @@ bool covers(const Graph& graph, const View& view) {
   return view.distinct_elements() == all && view.elements() == all;
 }
 
-bool readers_take_source(Graph& graph, const Uses& uses, const Copy& copy) {
-  if (graph.tensor(copy.y.tensor).role != TensorRole::kIntermediate) {
+bool readers_take_source(Rewriting& ops, const Copy& copy) {
+  if (ops.graph().tensor(copy.y.tensor).role != TensorRole::kIntermediate) {
     return false; // an output must exist, whoever reads it
   }
   OpIndices readers;
-  for (const std::size_t i : uses.readers[static_cast<std::size_t>(copy.y.tensor)]) {
+  for (const std::size_t i : ops.uses().readers(copy.y.tensor)) {
     if (!contains(readers, i)) { // a reader of several views of the copy stands several times
       readers.push_back(i);
     }
   }
-  return redirect(graph, readers, copy.y, copy.x);
+  return redirect(ops, readers, copy.y, copy.x);
 }
 
 /// The writer of the source writes to where the copy would put it, and other readers of the source read there.
-bool writer_takes_target(Graph& graph, const Uses& uses, const Copy& copy) {
-  const auto& writers = uses.writers[static_cast<std::size_t>(copy.x.tensor)];
-  if (graph.tensor(copy.x.tensor).role != TensorRole::kIntermediate || writers.size() != 1 || !covers(graph, copy.x)) {
+bool writer_takes_target(Rewriting& ops, std::size_t index, const Copy& copy) {
+  const OpIndices& writers = ops.uses().writers(copy.x.tensor);
+  if (ops.graph().tensor(copy.x.tensor).role != TensorRole::kIntermediate || writers.size() != 1 ||
+      !covers(ops.graph(), copy.x)) {
     return false;
   }
-  const Primitive& writer = graph.ops[writers.front()].primitive;
+  const Primitive& writer = ops.op(writers.front()).primitive;
   if (!std::holds_alternative<MatMul>(writer) && !std::holds_alternative<Attention>(writer)) {
     return false;
   }
   OpIndices changed;
   changed.push_back(writers.front());
-  for (const std::size_t i : uses.readers[static_cast<std::size_t>(copy.x.tensor)]) {
-    const auto* same = std::get_if<Copy>(&graph.ops[i].primitive);
-    const bool is_this_copy = same != nullptr && same->x == copy.x && same->y == copy.y;
-    if (!is_this_copy && !contains(changed, i)) {
+  for (const std::size_t i : ops.uses().readers(copy.x.tensor)) {
+    if (i != index && !contains(changed, i)) {
       changed.push_back(i);
     }
   }
-  return redirect(graph, changed, copy.x, copy.y);
+  return redirect(ops, changed, copy.x, copy.y);
 }
 
 } // namespace
 
-void fuse_layout_copies(Graph& graph) {
-  Uses uses = uses_of(graph);
-  std::vector<bool> erased(graph.ops.size(), false);
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    const auto* copy = std::get_if<Copy>(&graph.ops[i].primitive);
+void fuse_layout_copies(Rewriting& ops) {
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const auto* copy = std::get_if<Copy>(&ops.op(i).primitive);
     if (copy == nullptr || !copy->layout) {
       continue;
     }
-    const Copy kept = *copy;
-    if ((covers(graph, kept.y) && readers_take_source(graph, uses, kept)) || writer_takes_target(graph, uses, kept)) {
-      erased[i] = true;
-      TensorIds tensors;
-      tensors.push_back(kept.x.tensor);
-      tensors.push_back(kept.y.tensor);
-      refresh_uses(uses, graph, tensors, erased);
+    if ((covers(ops.graph(), copy->y) && readers_take_source(ops, *copy)) || writer_takes_target(ops, i, *copy)) {
+      ops.erase(i);
     }
   }
-  erase_ops(graph, erased);
 }
 
 } // namespace attnprof::operators

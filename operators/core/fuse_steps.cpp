@@ -1,32 +1,34 @@
 #include "operators/core/fuse_steps.hpp"
 
-#include "operators/core/uses.hpp"
-
-#include <algorithm>
+#include <iterator>
+#include <type_traits>
 #include <utility>
 
 namespace attnprof::operators {
 namespace {
 
 /// The steps that an op applies to its result, and where it writes; null where it takes none.
+template <class StepList, class Result>
 struct Tail {
-  Steps* steps = nullptr;
-  View* y = nullptr;
+  StepList* steps = nullptr;
+  Result* y = nullptr;
 };
-Tail tail_of(Primitive& primitive) {
-  return std::visit(Overloaded{[](MatMul& op) {
-                                 return Tail{&op.epilogue, &op.c};
+template <Is<Primitive> P>
+auto tail_of(P& primitive) {
+  using Found = std::conditional_t<std::is_const_v<P>, Tail<const Steps, const View>, Tail<Steps, View>>;
+  return std::visit(Overloaded{[](Is<MatMul> auto& op) {
+                                 return Found{&op.epilogue, &op.c};
                                },
-                               [](Conv2d& op) {
-                                 return Tail{&op.epilogue, &op.y};
+                               [](Is<Conv2d> auto& op) {
+                                 return Found{&op.epilogue, &op.y};
                                },
-                               [](DepthwiseConv2d& op) {
-                                 return Tail{&op.epilogue, &op.y};
+                               [](Is<DepthwiseConv2d> auto& op) {
+                                 return Found{&op.epilogue, &op.y};
                                },
-                               [](Pointwise& op) {
-                                 return Tail{&op.steps, &op.y};
+                               [](Is<Pointwise> auto& op) {
+                                 return Found{&op.steps, &op.y};
                                },
-                               [](auto&) { return Tail{}; }},
+                               [](auto&) { return Found{}; }},
                     primitive);
 }
 
@@ -40,28 +42,34 @@ std::optional<View> reshaped(const View& view, const Extents& dims) {
   return view.contiguous() && out.elements() == view.elements() ? std::optional(out) : std::nullopt;
 }
 
-/// Gives every operand of an element-wise op the dimensions `dims`; false, and nothing changed, where one refuses.
-bool reshape(Pointwise& op, const Extents& dims) {
+/// Whether every operand of an element-wise op can be given the dimensions `dims`.
+bool can_reshape(const Pointwise& op, const Extents& dims) {
   bool possible = true;
-  const auto check = [&](const View& view) { possible = possible && reshaped(view, dims).has_value(); };
-  visit_operands(std::as_const(op), check, check);
-  if (possible) {
-    const auto change = [&](View& view) { view = *reshaped(view, dims); };
-    visit_operands(op, change, change);
-  }
+  const auto check = [&](const View& view) {
+    possible = possible && (view.dims == dims || reshaped(view, dims).has_value());
+  };
+  visit_operands(op, check, check);
   return possible;
+}
+void reshape(Pointwise& op, const Extents& dims) {
+  const auto change = [&](View& view) {
+    if (view.dims != dims) {
+      view = *reshaped(view, dims);
+    }
+  };
+  visit_operands(op, change, change);
 }
 
 /// The op that alone writes exactly these elements, if this reader is the only one.
-std::optional<std::size_t> producer(Graph& graph, const Uses& uses, const View& view) {
-  const auto id = static_cast<std::size_t>(view.tensor);
-  if (graph.tensor(view.tensor).role != TensorRole::kIntermediate || uses.writers[id].size() != 1 ||
-      uses.readers[id].size() != 1) {
+std::optional<std::size_t> producer(const Rewriting& ops, const View& view) {
+  const OpIndices& writers = ops.uses().writers(view.tensor);
+  if (ops.graph().tensor(view.tensor).role != TensorRole::kIntermediate || writers.size() != 1 ||
+      ops.uses().readers(view.tensor).size() != 1) {
     return std::nullopt;
   }
-  const std::size_t writer = uses.writers[id].front();
-  const Tail tail = tail_of(graph.ops[writer].primitive);
-  return tail.steps != nullptr && reshaped(*tail.y, view.dims) == view ? std::optional(writer) : std::nullopt;
+  const auto tail = tail_of(ops.op(writers.front()).primitive);
+  const bool makes_view = tail.steps != nullptr && (*tail.y == view || reshaped(*tail.y, view.dims) == view);
+  return makes_view ? std::optional(writers.front()) : std::nullopt;
 }
 
 /// x + operand and x * operand commute: lets the later of the two producers take the step.
@@ -70,63 +78,42 @@ void swap_operands(Pointwise& op) {
   std::swap(op.x, *step.operand);
 }
 
-/// The op that an element-wise op was merged with, which is to be erased, and what lay between them.
-struct Merged {
-  std::size_t from = 0;
-  TensorId between = -1;
-};
-
-/// Merges an element-wise op into the op that makes its input.
-std::optional<Merged> fuse_one(Graph& graph, const Uses& uses, std::size_t index) {
-  auto* op = std::get_if<Pointwise>(&graph.ops[index].primitive);
-  if (op == nullptr) {
-    return std::nullopt;
-  }
-  std::optional<std::size_t> from = producer(graph, uses, op->x);
-  const Step& first = op->steps.front();
+/// Merges an element-wise op into the op that makes its input. The merged launch takes the place of the later op: its
+/// operands are ready there.
+void fuse_one(Rewriting& ops, std::size_t index) {
+  const auto& op = std::get<Pointwise>(ops.op(index).primitive);
+  std::optional<std::size_t> from = producer(ops, op.x);
+  const Step& first = op.steps.front();
   if (first.operand && (first.fn == StepFn::kAdd || first.fn == StepFn::kMul)) {
-    const std::optional<std::size_t> other = producer(graph, uses, *first.operand);
+    const std::optional<std::size_t> other = producer(ops, *first.operand);
     if (other && (!from || *other > *from)) {
-      swap_operands(*op);
+      ops.rewrite(index, [](Op& whole) { swap_operands(std::get<Pointwise>(whole.primitive)); });
       from = other;
     }
   }
-  if (!from) {
-    return std::nullopt;
+  const auto dims_of = [&](std::size_t i) -> const Extents& { return tail_of(ops.op(i).primitive).y->dims; };
+  if (!from || !can_reshape(op, dims_of(*from))) {
+    return;
   }
-  Op& front = graph.ops[*from];
-  const Tail tail = tail_of(front.primitive);
-  if (!reshape(*op, tail.y->dims)) {
-    return std::nullopt;
-  }
-  const TensorId between = tail.y->tensor;
-  tail.steps->insert(tail.steps->end(), op->steps.begin(), op->steps.end());
-  *tail.y = op->y;
-  // The merged launch takes the place of the later op: its operands are ready there.
-  graph.ops[index] = std::move(front);
-  return Merged{*from, between};
+  ops.merge(*from, index, [](Op& front, Op& whole) {
+    Pointwise& later = std::get<Pointwise>(whole.primitive);
+    const auto tail = tail_of(front.primitive);
+    reshape(later, tail.y->dims);
+    tail.steps->insert(tail.steps->end(), std::make_move_iterator(later.steps.begin()),
+                       std::make_move_iterator(later.steps.end()));
+    *tail.y = later.y;
+    whole = std::move(front);
+  });
 }
 
 } // namespace
 
-void fuse_steps(Graph& graph) {
-  Uses uses = uses_of(graph);
-  std::vector<bool> erased(graph.ops.size(), false);
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    const std::optional<Merged> merged = fuse_one(graph, uses, i);
-    if (!merged) {
-      continue;
+void fuse_steps(Rewriting& ops) {
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (!ops.erased(i) && std::holds_alternative<Pointwise>(ops.op(i).primitive)) {
+      fuse_one(ops, i);
     }
-    erased[merged->from] = true;
-    TensorIds tensors = tensors_of(graph.ops[i].primitive);
-    tensors.push_back(merged->between);
-    // The merged op stands at i, where the tensors of its former place do not know it.
-    for (const TensorId id : tensors) {
-      uses.readers[static_cast<std::size_t>(id)].push_back(i);
-    }
-    refresh_uses(uses, graph, tensors, erased);
   }
-  erase_ops(graph, erased);
 }
 
 } // namespace attnprof::operators

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <vector>
@@ -6,7 +7,7 @@
 namespace attnprof::operators {
 
 /// A list of small values, of which the first N are stored in place: lists that are nearly always short, one for each
-/// tensor or op, must not allocate. Growing and clearing only.
+/// tensor or op, must not allocate.
 template <class T, std::size_t N>
 class InlineList {
  public:
@@ -25,8 +26,22 @@ class InlineList {
     size_ = 0;
     all_.clear();
   }
+  /// Removes every entry that equals the value; the order of the others stays.
+  void erase(const T& value) {
+    T* first = size_ <= N ? first_.data() : all_.data();
+    const auto left = static_cast<std::size_t>(std::remove(first, first + size_, value) - first);
+    if (size_ > N) {
+      all_.resize(left);
+      if (left <= N) {
+        std::copy(all_.begin(), all_.end(), first_.begin());
+        all_.clear();
+      }
+    }
+    size_ = left;
+  }
 
   [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] const T* begin() const { return size_ <= N ? first_.data() : all_.data(); }
   [[nodiscard]] const T* end() const { return begin() + size_; }
   [[nodiscard]] const T& front() const { return *begin(); }

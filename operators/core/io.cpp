@@ -101,28 +101,31 @@ Count total_bytes(const Graph& graph, const std::vector<View>& views) {
 
 } // namespace
 
-void list_io(const Primitive& primitive, Io& out) {
-  out.reads.clear();
-  out.writes.clear();
-  visit_io(
-      primitive, [&](const View& view) { out.reads.push_back(view); },
-      [&](const View& view) { out.writes.push_back(view); });
-}
-
 Io io_of(const Primitive& primitive) {
   Io io;
   io.reads.reserve(4);
   io.writes.reserve(1);
-  list_io(primitive, io);
+  visit_io(
+      primitive, [&](const View& view) { io.reads.push_back(view); },
+      [&](const View& view) { io.writes.push_back(view); });
   return io;
+}
+
+Operands operands_of(const Primitive& primitive) {
+  Operands out;
+  visit_io(
+      primitive,
+      [&](const View& view) {
+        out.reads.push_back({view.tensor, view.distinct_elements()});
+      },
+      [&](const View& view) {
+        out.writes.push_back({view.tensor, view.distinct_elements()});
+      });
+  return out;
 }
 
 void for_each_operand(Primitive& primitive, const std::function<void(View&)>& visit) {
   std::visit([&](auto& typed) { visit_operands(typed, visit, visit); }, primitive);
-}
-
-Bytes bytes_of(const Graph& graph, const Op& op) {
-  return bytes_of(graph, io_of(op.primitive));
 }
 
 namespace {
@@ -136,43 +139,21 @@ void add_read(const Tensor& tensor, Count bytes, Bytes& out) {
   }
 }
 
-/// Two operands on one tensor may be the same bytes.
-bool share_a_tensor(const Io& operands) {
-  const auto& [reads, writes] = operands;
-  const auto at = [&](std::size_t i) { return i < reads.size() ? reads[i].tensor : writes[i - reads.size()].tensor; };
-  const std::size_t count = reads.size() + writes.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t k = i + 1; k < count; ++k) {
-      if (at(i) == at(k)) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-Count bytes_of(const Graph& graph, const View& view) {
-  return view.distinct_elements() * size_bytes(graph.tensor(view.tensor).dtype);
-}
-
-Bytes bytes_of_separate(const Graph& graph, const Io& operands) {
+Bytes bytes_of_separate(const Graph& graph, const Operands& operands) {
   Bytes out;
-  for (const View& view : operands.reads) {
-    add_read(graph.tensor(view.tensor), bytes_of(graph, view), out);
+  for (const Operand& operand : operands.reads) {
+    const Tensor& tensor = graph.tensor(operand.tensor);
+    add_read(tensor, operand.elements * size_bytes(tensor.dtype), out);
   }
-  for (const View& view : operands.writes) {
-    out.written += bytes_of(graph, view);
+  for (const Operand& operand : operands.writes) {
+    out.written += operand.elements * size_bytes(graph.tensor(operand.tensor).dtype);
   }
   out.working_set = out.read + out.written;
   return out;
 }
 
-} // namespace
-
-Bytes bytes_of(const Graph& graph, const Io& operands) {
-  if (!share_a_tensor(operands)) {
-    return bytes_of_separate(graph, operands);
-  }
+/// Operands that overlap count once.
+Bytes bytes_of_shared(const Graph& graph, const Io& operands) {
   std::vector<View> views;
   views.reserve(operands.reads.size() + operands.writes.size());
   for (const View& view : operands.reads) {
@@ -180,7 +161,8 @@ Bytes bytes_of(const Graph& graph, const Io& operands) {
   }
   Bytes out;
   for (const View& view : views) {
-    add_read(graph.tensor(view.tensor), bytes_of(graph, view), out);
+    const Tensor& tensor = graph.tensor(view.tensor);
+    add_read(tensor, view.distinct_elements() * size_bytes(tensor.dtype), out);
   }
   std::vector<View> writes;
   writes.reserve(operands.writes.size());
@@ -191,6 +173,25 @@ Bytes bytes_of(const Graph& graph, const Io& operands) {
   out.written = total_bytes(graph, writes);
   out.working_set = total_bytes(graph, views);
   return out;
+}
+
+} // namespace
+
+Bytes bytes_of(const Graph& graph, const Op& op, const Operands& operands, bool share_a_tensor) {
+  return share_a_tensor ? bytes_of_shared(graph, io_of(op.primitive)) : bytes_of_separate(graph, operands);
+}
+
+Bytes bytes_of(const Graph& graph, const Op& op) {
+  const Operands operands = operands_of(op.primitive);
+  InlineList<TensorId, 10> tensors;
+  bool shared = false;
+  const auto look_at = [&](const Operand& operand) {
+    shared = shared || std::find(tensors.begin(), tensors.end(), operand.tensor) != tensors.end();
+    tensors.push_back(operand.tensor);
+  };
+  std::for_each(operands.reads.begin(), operands.reads.end(), look_at);
+  std::for_each(operands.writes.begin(), operands.writes.end(), look_at);
+  return bytes_of(graph, op, operands, shared);
 }
 
 } // namespace attnprof::operators

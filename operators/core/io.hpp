@@ -1,5 +1,6 @@
 #pragma once
 #include "operators/core/graph.hpp"
+#include "operators/core/inline_list.hpp"
 
 #include <functional>
 
@@ -11,8 +12,17 @@ struct Io {
   std::vector<View> writes;
 };
 Io io_of(const Primitive& primitive);
-/// The same into lists that are there, whose memory is used again.
-void list_io(const Primitive& primitive, Io& out);
+
+/// As many operands, without their shapes: what counting needs.
+struct Operand {
+  TensorId tensor = -1;
+  Count elements = 0; ///< distinct ones that cross the boundary
+};
+struct Operands {
+  InlineList<Operand, 8> reads;
+  InlineList<Operand, 2> writes;
+};
+Operands operands_of(const Primitive& primitive);
 
 /// Visits every operand of the op, reads and writes, so that a pass can rewrite them.
 void for_each_operand(Primitive& primitive, const std::function<void(View&)>& visit);
@@ -26,7 +36,7 @@ struct Bytes {
 };
 /// Bytes that one launch must move: each distinct element of each operand once, broadcast dimensions once.
 Bytes bytes_of(const Graph& graph, const Op& op);
-/// The same, from the operands of the op.
-Bytes bytes_of(const Graph& graph, const Io& operands);
+/// The same, from the operands of the op, of which some are known to be or not to be on one tensor.
+Bytes bytes_of(const Graph& graph, const Op& op, const Operands& operands, bool share_a_tensor);
 
 } // namespace attnprof::operators

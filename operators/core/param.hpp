@@ -61,8 +61,8 @@ class Config {
 
   void set(std::string_view name, Value value);
   void erase(std::string_view name);
-  /// Sets what is absent here and present there, in one pass.
-  void fill_absent(const Config& fallbacks);
+  /// Sets what is present there; what is absent there stays as it is here.
+  void overlay(const Config& given);
   [[nodiscard]] const std::vector<Entry>& values() const { return values_; } ///< sorted by name
   friend bool operator==(const Config&, const Config&) = default;
 

@@ -9,9 +9,11 @@
 namespace attnprof::operators {
 
 Graph fuse(Graph graph) {
-  fuse_attention_cores(graph);
-  fuse_layout_copies(graph);
-  fuse_steps(graph);
+  Rewriting ops(graph);
+  fuse_attention_cores(ops);
+  fuse_layout_copies(ops);
+  fuse_steps(ops);
+  ops.finish();
   return graph;
 }
 

@@ -9,80 +9,94 @@ namespace attnprof::operators {
 
 /// Indices of ops; most tensors have one writer and a reader or two.
 using OpIndices = InlineList<std::size_t, 3>;
-using TensorIds = InlineList<TensorId, 12>;
 
 template <class List, class T>
 bool contains(const List& list, const T& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-/// Who writes and who reads each tensor, as indices into the op list: what the fusion passes ask.
-struct Uses {
-  std::vector<OpIndices> writers;
-  std::vector<OpIndices> readers; ///< an op that reads a tensor twice stands twice
+/// Who writes and who reads each tensor, as indices into the op list: what the fusion passes ask. Computing it anew for
+/// each rewrite takes minutes for a network of thousands of launches: an op that is rewritten is removed before and
+/// added after.
+class Uses {
+ public:
+  explicit Uses(const Graph& graph) : uses_(graph.tensors.size()) {
+    for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+      add(i, graph.ops[i].primitive);
+    }
+  }
+
+  [[nodiscard]] const OpIndices& writers(TensorId id) const { return uses_[static_cast<std::size_t>(id)].writers; }
+  /// An op that reads a tensor twice stands twice.
+  [[nodiscard]] const OpIndices& readers(TensorId id) const { return uses_[static_cast<std::size_t>(id)].readers; }
+
+  void add(std::size_t op, const Primitive& primitive) {
+    visit_tensors(
+        primitive, [&](TensorId id) { of(id).readers.push_back(op); },
+        [&](TensorId id) { of(id).writers.push_back(op); });
+  }
+  void remove(std::size_t op, const Primitive& primitive) {
+    visit_tensors(
+        primitive, [&](TensorId id) { of(id).readers.erase(op); }, [&](TensorId id) { of(id).writers.erase(op); });
+  }
+
+ private:
+  struct OfTensor {
+    OpIndices writers, readers;
+  };
+  OfTensor& of(TensorId id) { return uses_[static_cast<std::size_t>(id)]; }
+
+  std::vector<OfTensor> uses_;
 };
 
-inline Uses uses_of(const Graph& graph) {
-  Uses uses{std::vector<OpIndices>(graph.tensors.size()), std::vector<OpIndices>(graph.tensors.size())};
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    visit_tensors(
-        graph.ops[i].primitive, [&](TensorId id) { uses.readers[static_cast<std::size_t>(id)].push_back(i); },
-        [&](TensorId id) { uses.writers[static_cast<std::size_t>(id)].push_back(i); });
-  }
-  return uses;
-}
+/// An op list that passes rewrite one after another. Ops that a pass erases stay in their places, where nothing uses
+/// them any more, so that indices mean the same to all passes.
+class Rewriting {
+ public:
+  explicit Rewriting(Graph& graph) : graph_(graph), uses_(graph), erased_(graph.ops.size(), false) {}
 
-/// The tensors that an op touches, each once.
-inline TensorIds tensors_of(const Primitive& primitive) {
-  TensorIds out;
-  const auto add = [&](TensorId id) {
-    if (!contains(out, id)) {
-      out.push_back(id);
-    }
-  };
-  visit_tensors(primitive, add, add);
-  return out;
-}
+  [[nodiscard]] const Graph& graph() const { return graph_; }
+  [[nodiscard]] const Uses& uses() const { return uses_; }
+  [[nodiscard]] std::size_t size() const { return graph_.ops.size(); }
+  [[nodiscard]] const Op& op(std::size_t i) const { return graph_.ops[i]; }
+  [[nodiscard]] bool erased(std::size_t i) const { return erased_[i]; }
 
-/// Brings the uses of some tensors up to date after the ops that use them were rewritten; ops whose flag is set in
-/// `erased` use nothing. Computing all uses anew for each rewrite takes minutes for a network of thousands of launches.
-inline void refresh_uses(Uses& uses, const Graph& graph, const TensorIds& tensors, const std::vector<bool>& erased) {
-  std::vector<std::size_t> ops;
-  for (const TensorId id : tensors) {
-    for (OpIndices* list : {&uses.writers[static_cast<std::size_t>(id)], &uses.readers[static_cast<std::size_t>(id)]}) {
-      ops.insert(ops.end(), list->begin(), list->end());
-      list->clear();
-    }
+  /// Calls change(Op&), which may give the op other operands.
+  template <class Change>
+  void rewrite(std::size_t i, Change&& change) {
+    uses_.remove(i, graph_.ops[i].primitive);
+    change(graph_.ops[i]);
+    uses_.add(i, graph_.ops[i].primitive);
   }
-  std::sort(ops.begin(), ops.end());
-  ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
-  for (const std::size_t i : ops) {
-    if (erased[i]) {
-      continue;
-    }
-    const auto add_to = [&](std::vector<OpIndices>& lists) {
-      return [&, i](TensorId id) {
-        if (contains(tensors, id)) {
-          lists[static_cast<std::size_t>(id)].push_back(i);
+  /// Calls change(Op& from, Op& into), which makes one op of both in the place of the second; the first is erased.
+  template <class Change>
+  void merge(std::size_t from, std::size_t into, Change&& change) {
+    erase(from);
+    rewrite(into, [&](Op& op) { change(graph_.ops[from], op); });
+  }
+  /// The op itself stays readable until finish().
+  void erase(std::size_t i) {
+    uses_.remove(i, graph_.ops[i].primitive);
+    erased_[i] = true;
+  }
+  /// Takes the erased ops out, keeping the order of the others. To be called once, at the end.
+  void finish() {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
+      if (!erased_[i]) {
+        if (kept != i) {
+          graph_.ops[kept] = std::move(graph_.ops[i]);
         }
-      };
-    };
-    visit_tensors(graph.ops[i].primitive, add_to(uses.readers), add_to(uses.writers));
-  }
-}
-
-/// Removes the ops whose flag is set, keeping the order of the others.
-inline void erase_ops(Graph& graph, const std::vector<bool>& erase) {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    if (!erase[i]) {
-      if (kept != i) {
-        graph.ops[kept] = std::move(graph.ops[i]);
+        ++kept;
       }
-      ++kept;
     }
+    graph_.ops.resize(kept);
   }
-  graph.ops.resize(kept);
-}
+
+ private:
+  Graph& graph_;
+  Uses uses_;
+  std::vector<bool> erased_;
+};
 
 } // namespace attnprof::operators

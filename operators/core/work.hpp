@@ -19,6 +19,7 @@ struct Work {
     transcendentals += other.transcendentals;
     return *this;
   }
+  friend bool operator==(const Work&, const Work&) = default;
 };
 
 /// The only place where FLOP formulas stand. Throws Error(kOverflow) where a count does not fit 64 bits.

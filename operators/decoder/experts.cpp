@@ -55,7 +55,7 @@ View rows_by(GraphBuilder& builder, const std::string& name, const View& x, cons
     }
     return out;
   };
-  return builder.gather(name, x, builder.constant(key, {count}, values));
+  return builder.gather(name, x, builder.row_numbers(key, count, values));
 }
 
 /// Weights of the experts in use, [used, in, out], of a table of all.

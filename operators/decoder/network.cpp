@@ -15,14 +15,17 @@ using Place = Decoder::NormPlace;
 
 /// Fixed pseudo-random token ids; those outside this rank's part of the table give rows of zeros.
 View token_ids(GraphBuilder& builder, const Decoder& whole, const Decoder& rank, std::int64_t count) {
-  GraphBuilder::Values ids = constant_values(count);
-  std::uint64_t state = 1;
-  for (std::int64_t i = 0; ids && i < count; ++i) {
-    state = state * 6364136223846793005ULL + 1442695040888963407ULL; // Knuth's MMIX generator
-    const auto id = static_cast<std::int64_t>((state >> 33U) % static_cast<std::uint64_t>(whole.vocab));
-    ids->push_back(id < rank.vocab ? static_cast<float>(id) : -1.0F);
-  }
-  return builder.constant("token_ids", {count}, [&] { return std::move(ids); });
+  const auto make = [&] {
+    GraphBuilder::Values ids = constant_values(count);
+    std::uint64_t state = 1;
+    for (std::int64_t i = 0; ids && i < count; ++i) {
+      state = state * 6364136223846793005ULL + 1442695040888963407ULL; // Knuth's MMIX generator
+      const auto id = static_cast<std::int64_t>((state >> 33U) % static_cast<std::uint64_t>(whole.vocab));
+      ids->push_back(id < rank.vocab ? static_cast<float>(id) : -1.0F);
+    }
+    return ids;
+  };
+  return builder.row_numbers("token_ids", count, make);
 }
 
 View token_rows(GraphBuilder& builder, const Decoder& whole, const Decoder& rank, const DecoderPass& pass) {

@@ -13,16 +13,19 @@ namespace {
 /// entry for each pair of offsets.
 View offset_bias(GraphBuilder& builder, std::int64_t side, std::int64_t heads) {
   const std::int64_t tokens = side * side;
-  GraphBuilder::Values index = constant_values(Count(tokens) * tokens, kMaxIndexedRows);
-  for (std::int64_t a = 0; index && a < tokens; ++a) {
-    for (std::int64_t b = 0; b < tokens; ++b) {
-      index->push_back(static_cast<float>(std::abs(a / side - b / side) * side + std::abs(a % side - b % side)));
+  const Count pairs = Count(tokens) * tokens;
+  const auto make = [&] {
+    GraphBuilder::Values index = constant_values(pairs, kMaxIndexedRows);
+    for (std::int64_t a = 0; index && a < tokens; ++a) {
+      for (std::int64_t b = 0; b < tokens; ++b) {
+        index->push_back(static_cast<float>(std::abs(a / side - b / side) * side + std::abs(a % side - b % side)));
+      }
     }
-  }
+    return index;
+  };
   const View table = builder.weight("bias_table", {tokens, heads});
-  const View rows = builder.gather(
-      "bias_rows", table,
-      builder.constant(fmt::format("offsets_{}", side), {tokens * tokens}, [&] { return std::move(index); }));
+  const View index = builder.constant(fmt::format("offsets_{}", side), {pairs.value()}, make);
+  const View rows = builder.gather("bias_rows", table, index);
   return rows.split(0, tokens, tokens).transpose(1, 2).transpose(0, 1);
 }
 

@@ -4,8 +4,6 @@
 #include "operators/layers/ffn.hpp"
 #include "operators/layers/phi.hpp"
 
-#include <fmt/format.h>
-
 namespace attnprof::operators {
 namespace {
 
@@ -67,9 +65,11 @@ View lower_layout(GraphBuilder& builder, const Config& config, const LayoutDescr
     return stream.x;
   }
   for (std::int64_t block = 0; block < config.integer("depth"); ++block) {
-    const auto scope = builder.scope(fmt::format("block{}", block));
+    const std::string name = "block" + std::to_string(block);
+    const auto scope = builder.scope(name);
+    const std::string prefix = name + '.';
     for (const LayoutStep& step : layout.steps(config, block)) {
-      lower_step(builder, config, step, fmt::format("block{}.", block), stream);
+      lower_step(builder, config, step, prefix, stream);
     }
   }
   return stream.x;

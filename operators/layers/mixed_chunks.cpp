@@ -48,12 +48,14 @@ View causal_global_part(GraphBuilder& builder, const View& q, const View& k, con
   const std::int64_t tokens = p.tokens * q.dims[0];
   const View kv = builder.matmul("lin_kv", k.transpose(2, 3), v, {{}, MatMul::MaskAxes::kInner, tokens});
   const View sums = builder.cumsum("lin_cumsum", kv.merge(2)).split(2, kv.dims[2], kv.dims[3]);
-  GraphBuilder::Values factors = constant_values(p.count());
-  for (std::int64_t g = 0; factors && g < p.count(); ++g) {
-    factors->push_back(g == 0 ? 0.0F : 1.0F / static_cast<float>(g * p.size));
-  }
-  const View factor = builder.constant(fmt::format("chunk_factors_{}_{}", p.count(), p.size), {p.count()},
-                                       [&] { return std::move(factors); });
+  const auto make = [&] {
+    GraphBuilder::Values factors = constant_values(p.count());
+    for (std::int64_t g = 0; factors && g < p.count(); ++g) {
+      factors->push_back(g == 0 ? 0.0F : 1.0F / static_cast<float>(g * p.size));
+    }
+    return factors;
+  };
+  const View factor = builder.constant(fmt::format("chunk_factors_{}_{}", p.count(), p.size), {p.count()}, make);
   const View per_chunk = factor.broadcast(1, kv.dims[2]).broadcast(2, kv.dims[3]).broadcast(0, kv.dims[0]);
   const View mean = builder.mul("lin_scale", sums, per_chunk);
   return builder.matmul("lin_mix", q, mean, {{}, MatMul::MaskAxes::kRows, tokens});

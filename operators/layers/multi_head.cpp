@@ -128,22 +128,22 @@ namespace {
 /// Puts new keys into a full ring of `kept`, in place of the oldest, and returns all that the new queries may see.
 View append_to_ring(GraphBuilder& builder, const std::string& name, const View& x, std::int64_t past_len,
                     std::int64_t kept) {
-  const std::string leaf = name.substr(0, 1);
+  const std::string_view leaf = std::string_view(name).substr(0, 1);
   const std::int64_t tokens = x.dims[2];
   const View cache = builder.cache(name, {x.dims[0], x.dims[1], kept, x.dims[3]}, past_len);
   View all = x;
   if (past_len > 0) {
     all = builder.temporary({x.dims[0], x.dims[1], past_len + tokens, x.dims[3]});
-    builder.copy_into(leaf + "_past_concat", cache.slice(2, 0, past_len), all.slice(2, 0, past_len));
-    builder.copy_into(leaf + "_new_concat", x, all.slice(2, past_len, tokens));
+    builder.copy_into({leaf, "_past_concat"}, cache.slice(2, 0, past_len), all.slice(2, 0, past_len));
+    builder.copy_into({leaf, "_new_concat"}, x, all.slice(2, past_len, tokens));
   }
   if (tokens >= kept) {
-    builder.copy_into(leaf + "_append", x.slice(2, tokens - kept, kept), cache);
+    builder.copy_into({leaf, "_append"}, x.slice(2, tokens - kept, kept), cache);
     return all;
   }
   const std::int64_t free = kept - past_len;
-  builder.copy_into(leaf + "_append", x.slice(2, 0, free), cache.slice(2, past_len, free));
-  builder.copy_into(leaf + "_roll", x.slice(2, free, tokens - free), cache.slice(2, 0, tokens - free));
+  builder.copy_into({leaf, "_append"}, x.slice(2, 0, free), cache.slice(2, past_len, free));
+  builder.copy_into({leaf, "_roll"}, x.slice(2, free, tokens - free), cache.slice(2, 0, tokens - free));
   return all;
 }
 
@@ -156,7 +156,7 @@ View append(GraphBuilder& builder, const std::string& name, const View& x, const
     return append_to_ring(builder, name, x, past_len, window);
   }
   const View cache = builder.cache(name, {x.dims[0], x.dims[1], past_len + x.dims[2], x.dims[3]}, past_len);
-  builder.copy_into(name.substr(0, 1) + "_append", x, cache.slice(2, past_len, x.dims[2]));
+  builder.copy_into({std::string_view(name).substr(0, 1), "_append"}, x, cache.slice(2, past_len, x.dims[2]));
   return cache;
 }
 
@@ -199,42 +199,50 @@ Heads projected_heads(GraphBuilder& builder, const MultiHead& s, const View& x) 
 View rotated(GraphBuilder& builder, const std::string& name, const View& x, const MultiHead& s) {
   const View table = builder.rope_table(s.tokens, s.rope_dim, s.first_position);
   if (s.rope_dim == x.dims.back()) {
-    return builder.rope(name + "_rope", x, table);
+    return builder.rope({name, "_rope"}, x, table);
   }
-  const View turned = builder.rope(name + "_rope", x.slice(3, 0, s.rope_dim), table);
+  const View turned = builder.rope({name, "_rope"}, x.slice(3, 0, s.rope_dim), table);
   const View out = builder.temporary(x.dims);
   const std::int64_t rest = x.dims.back() - s.rope_dim;
-  builder.copy_into(name + "_rope_concat", turned, out.slice(3, 0, s.rope_dim));
-  builder.copy_into(name + "_pass_concat", x.slice(3, s.rope_dim, rest), out.slice(3, s.rope_dim, rest));
+  builder.copy_into({name, "_rope_concat"}, turned, out.slice(3, 0, s.rope_dim));
+  builder.copy_into({name, "_pass_concat"}, x.slice(3, s.rope_dim, rest), out.slice(3, s.rope_dim, rest));
   return out;
 }
 
 View head_norm(GraphBuilder& builder, const std::string& name, const View& x, double eps) {
-  return builder.rmsnorm(name + "_norm", x, builder.weight(name + "_gamma", {x.dims.back()}), eps);
+  return builder.rmsnorm({name, "_norm"}, x, builder.weight({name, "_gamma"}, {x.dims.back()}), eps);
 }
 
-/// Slopes 2^(-8 i / heads) times the key's position; a count that is no power of two takes every second slope of the
-/// next power, as BLOOM's code does (Press et al. 2022, section 3 and its released code).
-View alibi_bias(GraphBuilder& builder, const MultiHead& s, std::int64_t keys) {
+/// Slopes 2^(-8 i / heads) of the heads, i from 1; a count that is no power of two takes every second slope of the next
+/// power, as BLOOM's code does (Press et al. 2022, section 3 and its released code).
+std::vector<double> alibi_slopes(std::int64_t heads) {
   std::vector<double> slopes;
   std::int64_t power = 1;
-  while (power * 2 <= s.heads) {
+  while (power * 2 <= heads) {
     power *= 2;
   }
   for (std::int64_t i = 1; i <= power; ++i) {
     slopes.push_back(std::exp2(-8.0 * static_cast<double>(i) / static_cast<double>(power)));
   }
-  for (std::int64_t i = 1; i <= s.heads - power; ++i) {
+  for (std::int64_t i = 1; i <= heads - power; ++i) {
     slopes.push_back(std::exp2(-4.0 * static_cast<double>(2 * i - 1) / static_cast<double>(power)));
   }
-  GraphBuilder::Values values = constant_values(Count(s.heads) * keys);
-  for (const double slope : slopes) {
-    for (std::int64_t key = 0; values && key < keys; ++key) {
-      values->push_back(static_cast<float>(slope * static_cast<double>(key)));
+  return slopes;
+}
+
+/// The slope of a head times the position of the key: [heads, keys].
+View alibi_bias(GraphBuilder& builder, const MultiHead& s, std::int64_t keys) {
+  const Count entries = Count(s.heads) * keys;
+  const auto make = [&] {
+    GraphBuilder::Values values = constant_values(entries);
+    for (const double slope : alibi_slopes(s.heads)) {
+      for (std::int64_t key = 0; values && key < keys; ++key) {
+        values->push_back(static_cast<float>(slope * static_cast<double>(key)));
+      }
     }
-  }
-  return builder.constant(fmt::format("alibi_{}_{}", s.heads, keys), {s.heads, keys},
-                          [&] { return std::move(values); });
+    return values;
+  };
+  return builder.constant(fmt::format("alibi_{}_{}", s.heads, keys), {s.heads, keys}, make);
 }
 
 /// Query heads beside their shared key head: [batch, kv_heads, group, tokens, width]; plain heads stay as they are.

@@ -153,35 +153,41 @@ GraphBuilder::RealRows real_window_rows(GraphBuilder& builder, const Windows& w)
 }
 
 View shift_mask(GraphBuilder& builder, const Windows& w) {
-  GraphBuilder::Values mask = constant_values(Count(w.count()) * w.tokens() * w.tokens());
-  for (std::int64_t window = 0; mask && window < w.count(); ++window) {
-    const auto region_of = [&](std::int64_t t) {
-      return region(window / w.columns() * w.side + t / w.side, window % w.columns() * w.side + t % w.side, w);
-    };
-    for (std::int64_t q = 0; q < w.tokens(); ++q) {
-      for (std::int64_t k = 0; k < w.tokens(); ++k) {
-        mask->push_back(region_of(q) == region_of(k) ? 0.0F : -std::numeric_limits<float>::infinity());
+  const Count entries = Count(w.count()) * w.tokens() * w.tokens();
+  const auto make = [&] {
+    GraphBuilder::Values mask = constant_values(entries);
+    for (std::int64_t window = 0; mask && window < w.count(); ++window) {
+      const auto region_of = [&](std::int64_t t) {
+        return region(window / w.columns() * w.side + t / w.side, window % w.columns() * w.side + t % w.side, w);
+      };
+      for (std::int64_t q = 0; q < w.tokens(); ++q) {
+        for (std::int64_t k = 0; k < w.tokens(); ++k) {
+          mask->push_back(region_of(q) == region_of(k) ? 0.0F : -std::numeric_limits<float>::infinity());
+        }
       }
     }
-  }
-  return builder.constant(named("shift_mask", w), {w.count(), w.tokens(), w.tokens()}, [&] { return std::move(mask); });
+    return mask;
+  };
+  return builder.constant(named("shift_mask", w), {w.count(), w.tokens(), w.tokens()}, make);
 }
 
 View relative_bias(GraphBuilder& builder, const Windows& w, std::int64_t heads) {
   const std::int64_t span = 2 * w.side - 1;
-  GraphBuilder::Values index = constant_values(Count(w.tokens()) * w.tokens());
-  for (std::int64_t q = 0; index && q < w.tokens(); ++q) {
-    for (std::int64_t k = 0; k < w.tokens(); ++k) {
-      const std::int64_t dy = q / w.side - k / w.side;
-      const std::int64_t dx = q % w.side - k % w.side;
-      index->push_back(static_cast<float>((dy + w.side - 1) * span + dx + w.side - 1));
+  const Count pairs = Count(w.tokens()) * w.tokens();
+  const auto make = [&] {
+    GraphBuilder::Values index = constant_values(pairs);
+    for (std::int64_t q = 0; index && q < w.tokens(); ++q) {
+      for (std::int64_t k = 0; k < w.tokens(); ++k) {
+        const std::int64_t dy = q / w.side - k / w.side;
+        const std::int64_t dx = q % w.side - k % w.side;
+        index->push_back(static_cast<float>((dy + w.side - 1) * span + dx + w.side - 1));
+      }
     }
-  }
+    return index;
+  };
   const View table = builder.weight("relative_bias", {span * span, heads});
-  const std::string name = fmt::format("relative_index_{}", w.side);
-  const std::int64_t pairs = w.tokens() * w.tokens();
-  const View rows =
-      builder.gather("bias_gather", table, builder.constant(name, {pairs}, [&] { return std::move(index); }));
+  const View index = builder.constant(fmt::format("relative_index_{}", w.side), {pairs.value()}, make);
+  const View rows = builder.gather("bias_gather", table, index);
   return rows.split(0, w.tokens(), w.tokens()).transpose(1, 2).transpose(0, 1); // [heads, queries, keys]
 }
 

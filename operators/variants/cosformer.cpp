@@ -15,13 +15,17 @@ void resolve(Config& config) {
 
 /// cos and sin of pi/2 * i / n for each position i: [n, 2].
 View angles(GraphBuilder& builder, std::int64_t tokens) {
-  GraphBuilder::Values values = constant_values(Count(tokens) * 2);
-  for (std::int64_t i = 0; values && i < tokens; ++i) {
-    const double angle = 1.57079632679489661923 * static_cast<double>(i) / static_cast<double>(tokens);
-    values->push_back(static_cast<float>(std::cos(angle)));
-    values->push_back(static_cast<float>(std::sin(angle)));
-  }
-  return builder.constant(fmt::format("angles_{}", tokens), {tokens, 2}, [&] { return std::move(values); });
+  const Count entries = Count(tokens) * 2;
+  const auto make = [&] {
+    GraphBuilder::Values values = constant_values(entries);
+    for (std::int64_t i = 0; values && i < tokens; ++i) {
+      const double angle = 1.57079632679489661923 * static_cast<double>(i) / static_cast<double>(tokens);
+      values->push_back(static_cast<float>(std::cos(angle)));
+      values->push_back(static_cast<float>(std::sin(angle)));
+    }
+    return values;
+  };
+  return builder.constant(fmt::format("angles_{}", tokens), {tokens, 2}, make);
 }
 
 /// [relu(x) cos, relu(x) sin]: the products of two such vectors weigh by the cosine of the distance.

@@ -37,12 +37,15 @@ View each_matrix(const View& matrix, const View& like) {
 /// `value` on the diagonal minus x.
 View diagonal_minus(GraphBuilder& builder, const std::string& name, double value, const View& x) {
   const std::int64_t n = x.dims[3];
-  GraphBuilder::Values values = constant_values(Count(n) * n);
-  for (std::int64_t i = 0; values && i < n * n; ++i) {
-    values->push_back(i % (n + 1) == 0 ? static_cast<float>(value) : 0.0F);
-  }
-  const View diagonal =
-      builder.constant(fmt::format("diagonal_{}_{}", value, n), {n, n}, [&] { return std::move(values); });
+  const Count entries = Count(n) * n;
+  const auto make = [&] {
+    GraphBuilder::Values values = constant_values(entries);
+    for (std::int64_t i = 0; values && i < n * n; ++i) {
+      values->push_back(i % (n + 1) == 0 ? static_cast<float>(value) : 0.0F);
+    }
+    return values;
+  };
+  const View diagonal = builder.constant(fmt::format("diagonal_{}_{}", value, n), {n, n}, make);
   return builder.add(name + "_diagonal", builder.scale(name + "_minus", x, -1.0), each_matrix(diagonal, x));
 }
 

@@ -16,16 +16,19 @@ void resolve(Config& config) {
 
 /// Directions of the random features [head_dim, features], standard normal and fixed: a buffer, no parameter.
 View directions(GraphBuilder& builder, std::int64_t head_dim, std::int64_t features) {
-  std::mt19937 generator(20210330U);
-  GraphBuilder::Values values = constant_values(Count(head_dim) * features);
-  for (std::int64_t i = 0; values && i < head_dim * features; ++i) {
-    // Box and Muller: std::normal_distribution differs between libraries.
-    const double u = (static_cast<double>(generator()) + 1.0) / 4294967297.0;
-    const double angle = 2.0 * 3.14159265358979323846 * static_cast<double>(generator()) / 4294967296.0;
-    values->push_back(static_cast<float>(std::sqrt(-2.0 * std::log(u)) * std::cos(angle)));
-  }
-  return builder.constant(fmt::format("directions_{}_{}", head_dim, features), {head_dim, features},
-                          [&] { return std::move(values); });
+  const Count entries = Count(head_dim) * features;
+  const auto make = [&] {
+    std::mt19937 generator(20210330U);
+    GraphBuilder::Values values = constant_values(entries);
+    for (std::int64_t i = 0; values && i < head_dim * features; ++i) {
+      // Box and Muller: std::normal_distribution differs between libraries.
+      const double u = (static_cast<double>(generator()) + 1.0) / 4294967297.0;
+      const double angle = 2.0 * 3.14159265358979323846 * static_cast<double>(generator()) / 4294967296.0;
+      values->push_back(static_cast<float>(std::sqrt(-2.0 * std::log(u)) * std::cos(angle)));
+    }
+    return values;
+  };
+  return builder.constant(fmt::format("directions_{}_{}", head_dim, features), {head_dim, features}, make);
 }
 
 /// exp(x w - |x|²/2) with x scaled by head_dim^(-1/4): positive features, whose scalar product estimates the softmax

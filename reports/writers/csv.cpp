@@ -11,10 +11,14 @@ namespace {
 
 using profilers::Record;
 
+/// Characters that a field must be quoted for. Ids are long, so each is searched for by itself, in blocks.
+bool has_special(std::string_view text) {
+  const auto has = [&](char c) { return text.find(c) != std::string_view::npos; };
+  return has(',') || has('"') || has('\r') || has('\n');
+}
+
 void append_csv_field(std::string& out, std::string_view text) {
-  const auto is_special = [](char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; };
-  const bool needs_quotes = std::any_of(text.begin(), text.end(), is_special) ||
-                            (!text.empty() && (text.front() == ' ' || text.back() == ' '));
+  const bool needs_quotes = has_special(text) || (!text.empty() && (text.front() == ' ' || text.back() == ' '));
   if (!needs_quotes) {
     out += text;
     return;
@@ -37,7 +41,7 @@ struct AppendCell {
     std::array<char, 24> digits;
     out.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
   }
-  void operator()(double value) const { out += exact(value); }
+  void operator()(double value) const { append_exact(value, out); }
   void operator()(bool value) const { out += value ? "true" : "false"; }
   void operator()(const std::string& value) const { append_csv_field(out, value); }
 };

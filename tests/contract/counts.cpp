@@ -37,6 +37,20 @@ TEST_CASE("counted operations and touched bytes equal the stated ones for every 
   }
 }
 
+TEST_CASE("what counting leaves out of a graph changes no count") {
+  std::vector<Config> cases = sample_cases();
+  const std::vector<Config> combined = combinations();
+  cases.insert(cases.end(), combined.begin(), combined.end());
+  Graph recycled;
+  for (const Config& config : cases) {
+    for (const char* plan : {"eager", "fused"}) {
+      INFO(case_id(config) << " " << plan);
+      recycled = plan_launches(build(config, std::move(recycled), Detail::kCounted), plan);
+      CHECK(totals_of(recycled) == cost_of(plan_launches(build(config), plan)).totals);
+    }
+  }
+}
+
 TEST_CASE("both plans and the reference agree on the numbers of every sample") {
   for (const Config& config : sample_cases()) {
     INFO(case_id(config));

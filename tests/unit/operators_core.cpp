@@ -3,6 +3,7 @@
 #include "operators/core/fuse_copies.hpp"
 #include "operators/core/plan.hpp"
 #include "operators/core/product_math.hpp"
+#include "operators/core/uses.hpp"
 #include "operators/exec/fill.hpp"
 #include "operators/workload.hpp"
 #include "tests/support/catch.hpp"
@@ -72,6 +73,57 @@ TEST_CASE("views split, merge, transpose, slice and broadcast address the elemen
   const View repeated = x.broadcast(1, 5);
   CHECK(repeated.elements() == 240);
   CHECK(repeated.distinct_elements() == 48);
+}
+
+TEST_CASE("a list with its first entries in place grows past them and shrinks again") {
+  InlineList<int, 3> list;
+  std::vector<int> expected;
+  const auto holds = [&] { return std::vector<int>(list.begin(), list.end()) == expected; };
+  for (const int value : {1, 2, 1, 3, 1, 4}) {
+    list.push_back(value);
+    expected.push_back(value);
+    CHECK(holds());
+  }
+  for (const int value : {7, 3, 1, 4}) {
+    list.erase(value);
+    std::erase(expected, value);
+    CHECK(holds());
+  }
+  list.push_back(5);
+  CHECK(list.size() == 2);
+  CHECK(list[1] == 5);
+  list.clear();
+  CHECK(list.empty());
+}
+
+TEST_CASE("uses follow ops that are rewritten, merged and erased") {
+  // x -> relu -> a, a -> square -> b, a + b -> y
+  Graph graph;
+  for (int i = 0; i < 4; ++i) {
+    graph.tensors.emplace_back();
+  }
+  const auto view = [](TensorId id) { return dense_view(id, {2, 3}); };
+  graph.ops.push_back({"relu", Pointwise{view(0), view(1), {{StepFn::kRelu, 0.0, {}, {}}}}});
+  graph.ops.push_back({"square", Pointwise{view(1), view(2), {{StepFn::kSquare, 0.0, {}, {}}}}});
+  graph.ops.push_back({"add", Pointwise{view(1), view(3), {{StepFn::kAdd, 0.0, view(2), {}}}}});
+  Rewriting ops(graph);
+  const auto of = [](const OpIndices& list) { return std::vector<std::size_t>(list.begin(), list.end()); };
+  CHECK(of(ops.uses().readers(1)) == std::vector<std::size_t>{1, 2});
+  ops.rewrite(2, [&](Op& op) { std::get<Pointwise>(op.primitive).x = view(2); });
+  CHECK(of(ops.uses().readers(1)) == std::vector<std::size_t>{1});
+  CHECK(of(ops.uses().readers(2)) == std::vector<std::size_t>{2, 2});
+  ops.merge(0, 1, [&](Op& from, Op& into) {
+    std::get<Pointwise>(from.primitive).y = view(2);
+    into = std::move(from);
+  });
+  CHECK(ops.erased(0));
+  CHECK(of(ops.uses().readers(0)) == std::vector<std::size_t>{1});
+  CHECK(ops.uses().writers(1).empty());
+  CHECK(of(ops.uses().writers(2)) == std::vector<std::size_t>{1});
+  ops.finish();
+  REQUIRE(graph.ops.size() == 2);
+  CHECK(graph.ops[0].scope == "relu");
+  CHECK(graph.ops[1].scope == "add");
 }
 
 TEST_CASE("remap follows a copy element by element or refuses") {
