@@ -1,5 +1,5 @@
 # The CUDA plugin. attnprof itself is built without CUDA everywhere and loads the plugin when a GPU is asked for.
-# CMake's CUDA language is not enabled: its compiler checks take 17 s of configuring, and two files need nvcc.
+# CMake's CUDA language is not enabled: its compiler checks take 17 s of configuring, and a few files need nvcc.
 set(ATTNPROF_CUDA AUTO CACHE STRING "Build the CUDA plugin: AUTO (where CUDA 13 is found), ON, OFF")
 set_property(CACHE ATTNPROF_CUDA PROPERTY STRINGS AUTO ON OFF)
 # For the GPUs of this machine where it has some; each further architecture costs as much time as the first.
@@ -57,7 +57,7 @@ endif()
 
 # What the program and the plugin must agree on: a plugin of another interface would read wrong memory.
 set(seam "")
-foreach(file kernels/gpu/device.hpp kernels/gpu/args.hpp core/op.hpp core/mask.hpp core/dtype.hpp core/extents.hpp)
+foreach(file kernels/gpu/device.hpp kernels/gpu/args.hpp core/functions.hpp core/dtype.hpp)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/operators/${file}")
   file(SHA256 "${CMAKE_SOURCE_DIR}/operators/${file}" hash)
   string(APPEND seam "${hash}")

@@ -1,5 +1,7 @@
 #include "operators/kernels/gpu/own_name.hpp"
 
+#include "operators/core/op.hpp"
+
 #include <fmt/format.h>
 
 namespace attnprof::operators::gpu {
