@@ -72,7 +72,10 @@ function(attnprof_compile_cuda out)
     list(APPEND architectures "-gencode=arch=compute_${capability},code=sm_${capability}")
     set(last ${capability})
   endforeach()
-  if(NOT ATTNPROF_DEVELOPMENT)
+  set(uncompressed "")
+  if(ATTNPROF_DEVELOPMENT)
+    set(uncompressed --compress-mode=none) # scripts/gpu-sass, and with it a test, reads the objects
+  else()
     list(APPEND architectures "-gencode=arch=compute_${last},code=compute_${last}")
   endif()
   set(objects "")
@@ -82,7 +85,7 @@ function(attnprof_compile_cuda out)
     add_custom_command(
       OUTPUT "${object}"
       COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} "${CUDAToolkit_NVCC_EXECUTABLE}" -ccbin "${CMAKE_CXX_COMPILER}" -std=c++20
-              -O3 ${ATTNPROF_CUDA_FLAGS} --expt-relaxed-constexpr -Xcompiler=-fPIC,-fvisibility=hidden ${architectures} -I "${CMAKE_SOURCE_DIR}"
+              -O3 ${uncompressed} ${ATTNPROF_CUDA_FLAGS} --expt-relaxed-constexpr -Xcompiler=-fPIC,-fvisibility=hidden ${architectures} -I "${CMAKE_SOURCE_DIR}"
               -MD -MT "${object}" -MF "${object}.d" -c "${file}" -o "${object}"
       DEPENDS "${file}" DEPFILE "${object}.d" COMMENT "Compiling ${name}.cu for ${ATTNPROF_CUDA_ARCHITECTURES}" VERBATIM)
     list(APPEND objects "${object}")

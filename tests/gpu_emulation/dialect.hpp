@@ -101,6 +101,14 @@ inline std::uint16_t f16_bits(float value) {
 inline void copy_16_bytes(void* to, const void* from) {
   std::memcpy(to, from, 16);
 }
+inline void put_16_bytes(void* to, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
+  tests::emulation::require_aligned(to, 16);
+  const std::uint32_t words[] = {a, b, c, d};
+  std::memcpy(to, words, 16);
+}
+inline void share_16_bytes(void* to, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
+  put_16_bytes(to, a, b, c, d);
+}
 template <bool kBf16>
 std::uint32_t packed_halves(float low, float high) {
   const auto bits = [](float value) -> std::uint32_t { return kBf16 ? bf16_bits(value) : f16_bits(value); };

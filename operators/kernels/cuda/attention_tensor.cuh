@@ -299,7 +299,7 @@ struct TensorBlock {
       }
       return;
     }
-    alignas(16) std::uint32_t pairs[kWide / 2];
+    std::uint32_t pairs[kWide / 2];
     ATTNPROF_UNROLL
     for (int e = 0; e < kWide; e += 2) {
       pairs[e / 2] = packed_halves<kBf16>(values[e], values[e + 1]);
@@ -307,7 +307,7 @@ struct TensorBlock {
     auto* to = reinterpret_cast<std::uint16_t*>(args.y.address) + row_place(args, block, args.y, at) +
                column * args.y.strides[4];
     if (count >= kWide && args.y.strides[4] == 1 && (reinterpret_cast<std::uintptr_t>(to) & 15U) == 0) {
-      copy_16_bytes(to, pairs);
+      put_16_bytes(to, pairs[0], pairs[1], pairs[2], pairs[3]);
       return;
     }
     ATTNPROF_UNROLL

@@ -48,8 +48,40 @@ __device__ __forceinline__ std::uint16_t bf16_bits(float value) {
 #endif
   return out;
 }
+/// Two values as neighbours in one register.
+template <bool kBf16>
+__device__ __forceinline__ std::uint32_t packed_halves(float low, float high) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  return kBf16 ? bf16_bits(low) | static_cast<std::uint32_t>(bf16_bits(high)) << 16U
+               : f16_bits(low) | static_cast<std::uint32_t>(f16_bits(high)) << 16U;
+#else
+  std::uint32_t out = 0;
+  if constexpr (kBf16) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+  } else {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+  }
+  return out;
+#endif
+}
 __device__ __forceinline__ void copy_16_bytes(void* to, const void* from) {
   *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
+}
+__device__ __forceinline__ std::uint32_t shared_address(const void* shared) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+}
+/// Four words from registers, as one store into device memory or into shared memory. Written out: the compiler takes
+/// an assignment of sixteen bytes apart.
+__device__ __forceinline__ void put_16_bytes(void* to, std::uint32_t a, std::uint32_t b, std::uint32_t c,
+                                             std::uint32_t d) {
+  asm volatile("st.global.v4.b32 [%0], {%1,%2,%3,%4};" ::"l"(__cvta_generic_to_global(to)), "r"(a), "r"(b), "r"(c),
+               "r"(d)
+               : "memory");
+}
+__device__ __forceinline__ void share_16_bytes(void* to, std::uint32_t a, std::uint32_t b, std::uint32_t c,
+                                               std::uint32_t d) {
+  asm volatile("st.shared.v4.b32 [%0], {%1,%2,%3,%4};" ::"r"(shared_address(to)), "r"(a), "r"(b), "r"(c), "r"(d)
+               : "memory");
 }
 
 /// 2^x; 2^-inf is 0.
@@ -67,27 +99,12 @@ __device__ __forceinline__ float power_of_two(float x) {
 #define ATTNPROF_SINCE_80(...)
 #endif
 
-/// Two values as neighbours in one register.
-template <bool kBf16>
-__device__ __forceinline__ std::uint32_t packed_halves(float low, float high) {
-  std::uint32_t out = 0;
-  if constexpr (kBf16) {
-    ATTNPROF_SINCE_80(asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low)));
-  } else {
-    ATTNPROF_SINCE_80(asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low)));
-  }
-  return out;
-}
-
 /// The same value, of which the compiler knows nothing: what follows from it is computed anew.
 __device__ __forceinline__ int unknown_value(int value) {
   asm volatile("" : "+r"(value));
   return value;
 }
 
-__device__ __forceinline__ std::uint32_t shared_address(const void* shared) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
-}
 /// From memory into shared memory, past the registers: there when wait_for_copies says so.
 __device__ __forceinline__ void copy_16_bytes_later(void* to, const void* from) {
   ATTNPROF_SINCE_80(asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)

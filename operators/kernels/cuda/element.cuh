@@ -67,16 +67,19 @@ __device__ __forceinline__ void store_wide(const Operand& to, std::int64_t at, c
   if constexpr (kWidth == 1) {
     store(to, at, in[0]);
   } else if (to.dtype == DType::kF32) {
-    float* values = reinterpret_cast<float*>(to.address) + at;
-    copy_16_bytes(values, in);
-    copy_16_bytes(values + 4, in + 4);
-  } else {
-    alignas(16) std::uint16_t bits[kWidth];
     ATTNPROF_UNROLL
-    for (int i = 0; i < kWidth; ++i) {
-      bits[i] = half_bits(to.dtype, in[i]);
+    for (int i = 0; i < kWidth; i += 4) {
+      put_16_bytes(reinterpret_cast<float*>(to.address) + at + i, __float_as_uint(in[i]), __float_as_uint(in[i + 1]),
+                   __float_as_uint(in[i + 2]), __float_as_uint(in[i + 3]));
     }
-    copy_16_bytes(reinterpret_cast<std::uint16_t*>(to.address) + at, bits);
+  } else {
+    std::uint32_t pairs[4] = {};
+    ATTNPROF_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      pairs[i] = to.dtype == DType::kBf16 ? packed_halves<true>(in[2 * i], in[2 * i + 1])
+                                          : packed_halves<false>(in[2 * i], in[2 * i + 1]);
+    }
+    put_16_bytes(reinterpret_cast<std::uint16_t*>(to.address) + at, pairs[0], pairs[1], pairs[2], pairs[3]);
   }
 }
 
