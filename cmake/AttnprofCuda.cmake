@@ -1,5 +1,5 @@
 # The CUDA plugin. attnprof itself is built without CUDA everywhere and loads the plugin when a GPU is asked for.
-# CMake's CUDA language is not enabled: its compiler checks take 17 s of configuring, and two files need nvcc.
+# CMake's CUDA language is not enabled: its compiler checks take 17 s of configuring, and a few files need nvcc.
 set(ATTNPROF_CUDA AUTO CACHE STRING "Build the CUDA plugin: AUTO (where CUDA 13 is found), ON, OFF")
 set_property(CACHE ATTNPROF_CUDA PROPERTY STRINGS AUTO ON OFF)
 # For the GPUs of this machine where it has some; each further architecture costs as much time as the first.
@@ -57,7 +57,7 @@ endif()
 
 # What the program and the plugin must agree on: a plugin of another interface would read wrong memory.
 set(seam "")
-foreach(file kernels/gpu/device.hpp kernels/gpu/args.hpp core/op.hpp core/mask.hpp core/dtype.hpp core/extents.hpp)
+foreach(file kernels/gpu/device.hpp kernels/gpu/args.hpp core/functions.hpp core/dtype.hpp)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/operators/${file}")
   file(SHA256 "${CMAKE_SOURCE_DIR}/operators/${file}" hash)
   string(APPEND seam "${hash}")
@@ -72,7 +72,10 @@ function(attnprof_compile_cuda out)
     list(APPEND architectures "-gencode=arch=compute_${capability},code=sm_${capability}")
     set(last ${capability})
   endforeach()
-  if(NOT ATTNPROF_DEVELOPMENT)
+  set(uncompressed "")
+  if(ATTNPROF_DEVELOPMENT)
+    set(uncompressed --compress-mode=none) # scripts/gpu-sass, and with it a test, reads the objects
+  else()
     list(APPEND architectures "-gencode=arch=compute_${last},code=compute_${last}")
   endif()
   set(objects "")
@@ -82,7 +85,7 @@ function(attnprof_compile_cuda out)
     add_custom_command(
       OUTPUT "${object}"
       COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} "${CUDAToolkit_NVCC_EXECUTABLE}" -ccbin "${CMAKE_CXX_COMPILER}" -std=c++20
-              -O3 ${ATTNPROF_CUDA_FLAGS} --expt-relaxed-constexpr -Xcompiler=-fPIC,-fvisibility=hidden ${architectures} -I "${CMAKE_SOURCE_DIR}"
+              -O3 ${uncompressed} ${ATTNPROF_CUDA_FLAGS} --expt-relaxed-constexpr -Xcompiler=-fPIC,-fvisibility=hidden ${architectures} -I "${CMAKE_SOURCE_DIR}"
               -MD -MT "${object}" -MF "${object}.d" -c "${file}" -o "${object}"
       DEPENDS "${file}" DEPFILE "${object}.d" COMMENT "Compiling ${name}.cu for ${ATTNPROF_CUDA_ARCHITECTURES}" VERBATIM)
     list(APPEND objects "${object}")

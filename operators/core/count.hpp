@@ -1,5 +1,6 @@
 #pragma once
 #include "operators/core/error.hpp"
+#include "operators/core/rounding.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -45,13 +46,5 @@ class Count {
   [[noreturn]] static void throw_overflow(std::int64_t a, char op, std::int64_t b);
   std::int64_t value_ = 0;
 };
-
-/// Smallest multiple of `step` that is at least `value`; both positive.
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t step) {
-  return (value + step - 1) / step * step;
-}
-constexpr std::int64_t ceil_div(std::int64_t value, std::int64_t step) {
-  return (value + step - 1) / step;
-}
 
 } // namespace attnprof::operators

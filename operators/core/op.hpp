@@ -1,5 +1,6 @@
 #pragma once
 #include "operators/core/dtype.hpp"
+#include "operators/core/functions.hpp"
 #include "operators/core/mask.hpp"
 #include "operators/core/view.hpp"
 
@@ -14,25 +15,6 @@
 // `work_of` (core/work.cpp), `io_of` (core/io.cpp), a reference loop (kernels/reference) and a CPU kernel
 // (kernels/cpu).
 namespace attnprof::operators {
-
-/// Element-wise functions. Their cost stands in step_traits, their meaning in kernels/reference/scalar.hpp.
-enum class StepFn {
-  kScale,      ///< x * value
-  kAdd,        ///< x + operand: bias, residual, mask or relative position bias
-  kMul,        ///< x * operand: gating
-  kRelu,       ///< max(x, 0)
-  kGelu,       ///< 0.5 * x * (1 + erf(x / sqrt 2)), the erf form
-  kSilu,       ///< x * sigmoid(x)
-  kSigmoid,    ///< 1 / (1 + exp(-x))
-  kMaskFill,   ///< -inf where the mask does not attend; last two dimensions are queries and keys
-  kMaskZero,   ///< 0 where the mask does not attend
-  kSquare,     ///< x * x
-  kExp,        ///< exp(x)
-  kEluPlusOne, ///< elu(x) + 1 = exp(min(x, 0)) + max(x, 0): the feature map of linear attention
-  kDivide,     ///< x / operand
-  kTanh,       ///< tanh(x)
-  kGeluTanh,   ///< 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), the form of GPT-2 and Gemma
-};
 
 struct StepTraits {
   std::string_view name;
@@ -147,7 +129,7 @@ struct Pool {
 /// y[..., d] = sum, mean or maximum over n of x[..., n, d].
 struct Reduce {
   static constexpr std::string_view kName = "reduce";
-  enum class Kind { kSum, kMean, kMax };
+  using Kind = ReduceKind;
   View x, y;
   Kind kind = Kind::kSum;
 };

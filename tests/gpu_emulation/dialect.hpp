@@ -12,10 +12,12 @@
 
 #define __global__
 #define __device__
+#define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define ATTNPROF_UNROLL
 #define ATTNPROF_UNROLL_TWICE
+#define ATTNPROF_UNROLL_NOT
 #define ATTNPROF_PARAMETER const
 #define ATTNPROF_SHARED(type, name)                                                                                    \
   type* name = reinterpret_cast<type*>(::attnprof::tests::emulation::shared_memory()) // NOLINT
@@ -41,6 +43,10 @@ using std::fminf;
 
 inline void __syncthreads() { // NOLINT
   tests::emulation::wait_for_block();
+}
+
+inline void __syncwarp() { // NOLINT
+  tests::emulation::wait_for_warp();
 }
 
 inline float __shfl_xor_sync(unsigned /*lanes*/, float value, int distance) { // NOLINT
@@ -95,11 +101,25 @@ inline std::uint16_t f16_bits(float value) {
 inline void copy_16_bytes(void* to, const void* from) {
   std::memcpy(to, from, 16);
 }
-inline void put_pair_at(std::uint16_t* to, std::uint32_t pair) {
-  std::memcpy(to, &pair, 4);
+inline void put_16_bytes(void* to, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
+  tests::emulation::require_aligned(to, 16);
+  const std::uint32_t words[] = {a, b, c, d};
+  std::memcpy(to, words, 16);
+}
+inline void share_16_bytes(void* to, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
+  put_16_bytes(to, a, b, c, d);
+}
+template <bool kBf16>
+std::uint32_t packed_halves(float low, float high) {
+  const auto bits = [](float value) -> std::uint32_t { return kBf16 ? bf16_bits(value) : f16_bits(value); };
+  return bits(low) | bits(high) << 16U;
 }
 inline float power_of_two(float x) {
   return std::exp2(x);
+}
+
+inline int unknown_value(int value) {
+  return value;
 }
 
 /// Asynchronous copies are made when they are waited for, so that reading earlier shows.

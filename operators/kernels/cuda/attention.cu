@@ -1,4 +1,4 @@
-#include "operators/kernels/cuda/attention_tensor.cuh"
+#include "operators/kernels/cuda/attention_start.cuh"
 #include "operators/kernels/cuda/own_kernels.hpp"
 
 namespace attnprof::operators::gpu {

@@ -1,101 +1,16 @@
 #pragma once
-#include "operators/kernels/cuda/warp.cuh"
+#include "operators/kernels/cuda/attention_block.cuh"
 
-// The fused attention core with plain multiply-adds in f32, the combination of its partial results, and what both
-// attention kernels share. Online softmax: Dao et al. 2022, algorithm 1; split of the keys for decoding: Dao et al.
-// 2023, flash-decoding.
+// The fused attention core with plain multiply-adds in f32, and the combination of partial results. Online softmax: Dao
+// et al. 2022, algorithm 1.
 namespace attnprof::operators::gpu {
 
-constexpr int kValueColumns = 128; ///< of v that a block holds; wider values take several blocks
 constexpr int kPlainThreads = 128;
 constexpr int kPlainTileRows = 16;
 
-/// What one block computes: a tile of rows of one (batch, key head, member), some columns of v, some of the keys.
-struct AttentionBlock {
-  std::int64_t batch, head, member;
-  std::int64_t rows, first_row, last_row; ///< of this (batch, head, member): all, and the tile's [first, last)
-  std::int64_t first_column;
-  std::int64_t key_begin, key_end; ///< whole tiles, the last one ragged at n_k
-  std::int64_t split;
-};
-
-__device__ __forceinline__ std::int64_t query_of(const AttentionArgs& args, std::int64_t row) {
-  return args.flat_group ? row % args.n_q : row;
-}
-__device__ __forceinline__ std::int64_t member_of(const AttentionArgs& args, const AttentionBlock& block,
-                                                  std::int64_t row) {
-  return args.flat_group ? row / args.n_q : block.member;
-}
-__device__ __forceinline__ std::int64_t row_place(const AttentionArgs& args, const AttentionBlock& block,
-                                                  const Operand& operand, std::int64_t row) {
-  return block.batch * operand.strides[0] + block.head * operand.strides[1] +
-         member_of(args, block, row) * operand.strides[2] + query_of(args, row) * operand.strides[3];
-}
-__device__ __forceinline__ std::int64_t key_place(const AttentionBlock& block, const Operand& operand,
-                                                  std::int64_t key) {
-  return block.batch * operand.strides[0] + block.head * operand.strides[1] + key * operand.strides[3];
-}
-__device__ __forceinline__ std::int64_t row_first_key(const AttentionArgs& args, std::int64_t row) {
-  return args.masked ? first_key(args.window, query_of(args, row), args.n_q, args.n_k) : 0;
-}
-__device__ __forceinline__ std::int64_t row_end_key(const AttentionArgs& args, std::int64_t row) {
-  return args.masked ? end_key(query_of(args, row), args.n_q, args.n_k) : args.n_k;
-}
-
-inline std::int64_t rows_of(const AttentionArgs& args) {
-  return args.flat_group ? args.group * args.n_q : args.n_q;
-}
-inline std::int64_t members_of(const AttentionArgs& args) {
-  return args.flat_group ? 1 : args.group;
-}
-inline dim3 attention_grid(const AttentionArgs& args) {
-  // y has 16 bits, which columns times splits never fill.
-  const std::int64_t tiles = ceil_div(rows_of(args), args.tile_rows);
-  return dim3(static_cast<unsigned>(tiles * args.batch * args.kv_heads * members_of(args)),
-              static_cast<unsigned>(ceil_div(args.v_dim, kValueColumns)), static_cast<unsigned>(args.splits));
-}
-
-__device__ inline AttentionBlock block_of(const AttentionArgs& args) {
-  AttentionBlock block;
-  block.rows = args.flat_group ? args.group * args.n_q : args.n_q;
-  const std::int64_t tiles = ceil_div(block.rows, args.tile_rows);
-  std::int64_t rest = static_cast<std::int64_t>(blockIdx.x);
-  block.first_row = rest % tiles * args.tile_rows;
-  block.last_row = block.first_row + args.tile_rows < block.rows ? block.first_row + args.tile_rows : block.rows;
-  rest /= tiles;
-  const std::int64_t members = args.flat_group ? 1 : args.group;
-  block.member = rest % members;
-  block.head = rest / members % args.kv_heads;
-  block.batch = rest / members / args.kv_heads;
-  block.first_column = static_cast<std::int64_t>(blockIdx.y) * kValueColumns;
-  block.split = blockIdx.z;
-  // A tile that crosses the end of a group member holds its last query and the first of the next: any key may be
-  // visited.
-  const bool crosses = args.flat_group && block.first_row / args.n_q != (block.last_row - 1) / args.n_q;
-  std::int64_t begin = crosses ? row_first_key(args, 0) : row_first_key(args, block.first_row);
-  std::int64_t end = crosses ? row_end_key(args, args.n_q - 1) : row_end_key(args, block.last_row - 1);
-  begin = begin / args.tile_keys * args.tile_keys;
-  if (args.splits > 1) {
-    const std::int64_t share = ceil_div(ceil_div(args.n_k, args.splits), args.tile_keys) * args.tile_keys;
-    const std::int64_t from = block.split * share;
-    begin = begin > from ? begin : from;
-    end = end < from + share ? end : from + share;
-  }
-  block.key_begin = begin;
-  block.key_end = end > begin ? end : begin;
-  return block;
-}
-
-/// Where the partial result of a row lies: maximum, sum, then v_dim values.
-__device__ __forceinline__ float* partial_of(const AttentionArgs& args, const AttentionBlock& block, std::int64_t row) {
-  const std::int64_t members = args.flat_group ? 1 : args.group;
-  const std::int64_t matrix = (block.batch * args.kv_heads + block.head) * members + block.member;
-  return args.partial + ((matrix * args.splits + block.split) * block.rows + row) * (args.v_dim + 2);
-}
-
 /// Stores a row's result, or its part where the keys are split.
-__device__ __forceinline__ void put_value(const AttentionArgs& args, const AttentionBlock& block, std::int64_t row,
-                                          std::int64_t column, float value, float sum) {
+__device__ __forceinline__ void put_value(const AttentionArgs& args, const AttentionBlock& block, int row, int column,
+                                          float value, float sum) {
   if (args.splits > 1) {
     partial_of(args, block, row)[2 + column] = value;
     return;
@@ -103,18 +18,9 @@ __device__ __forceinline__ void put_value(const AttentionArgs& args, const Atten
   const float factor = args.squared_relu ? args.scale : 1.0F / (sum == 0.0F ? 1.0F : sum);
   store(args.y, row_place(args, block, args.y, row) + column * args.y.strides[4], value * factor);
 }
-__device__ __forceinline__ void put_state(const AttentionArgs& args, const AttentionBlock& block, std::int64_t row,
-                                          float top, float sum) {
-  if (args.splits > 1 && block.first_column == 0) {
-    float* partial = partial_of(args, block, row);
-    partial[0] = top;
-    partial[1] = sum;
-  }
-}
-
 /// The weight's argument: scaled and biased score, or -inf where the mask drops it.
-__device__ __forceinline__ float masked_score(const AttentionArgs& args, const AttentionBlock& block, std::int64_t row,
-                                              std::int64_t key, float dot) {
+__device__ __forceinline__ float masked_score(const AttentionArgs& args, const AttentionBlock& block, int row, int key,
+                                              float dot) {
   if (row >= block.last_row || key >= args.n_k || key < row_first_key(args, row) || key >= row_end_key(args, row)) {
     return -INFINITY;
   }
@@ -127,18 +33,13 @@ __device__ __forceinline__ float masked_score(const AttentionArgs& args, const A
   }
   return dot;
 }
-__device__ __forceinline__ float squared_relu_of(float score) {
-  const float positive = fmaxf(score, 0.0F); // of -inf: zero
-  return positive * positive;
-}
-
 /// kColumns of v a block; thread t owns column t % kColumns of every (kPlainThreads / kColumns)-th row.
 template <int kColumns>
 __global__ void __launch_bounds__(kPlainThreads) attention_kernel(ATTNPROF_PARAMETER AttentionArgs args) {
   constexpr int kRowStep = kPlainThreads / kColumns;
   constexpr int kRowsEach = kPlainTileRows / kRowStep;
   ATTNPROF_SHARED(float, shared);
-  const AttentionBlock block = block_of(args);
+  const AttentionBlock block = block_of(args, static_cast<int>(blockIdx.x));
   const int thread = static_cast<int>(threadIdx.x);
   const int qk = static_cast<int>(args.qk_dim);
   const int keys = static_cast<int>(args.tile_keys);
@@ -150,7 +51,7 @@ __global__ void __launch_bounds__(kPlainThreads) attention_kernel(ATTNPROF_PARAM
   float* sums = tops + kPlainTileRows;
   float* corrections = sums + kPlainTileRows;
   for (int i = thread; i < kPlainTileRows * qk; i += kPlainThreads) {
-    const std::int64_t row = block.first_row + i / qk;
+    const int row = block.first_row + i / qk;
     q_tile[i] =
         row < block.last_row ? load(args.q, row_place(args, block, args.q, row) + i % qk * args.q.strides[4]) : 0.0F;
   }
@@ -161,16 +62,16 @@ __global__ void __launch_bounds__(kPlainThreads) attention_kernel(ATTNPROF_PARAM
   const int my_column = thread % kColumns;
   const int my_row = thread / kColumns;
   float mixed[kRowsEach] = {};
-  for (std::int64_t begin = block.key_begin; begin < block.key_end; begin += keys) {
+  for (int begin = block.key_begin; begin < block.key_end; begin += keys) {
     __syncthreads();
     for (int i = thread; i < keys * qk; i += kPlainThreads) {
-      const std::int64_t key = begin + i / qk;
+      const int key = begin + i / qk;
       k_tile[i / qk * (qk + 1) + i % qk] =
           key < args.n_k ? load(args.k, key_place(block, args.k, key) + i % qk * args.k.strides[4]) : 0.0F;
     }
     for (int i = thread; i < keys * kColumns; i += kPlainThreads) {
-      const std::int64_t key = begin + i / kColumns;
-      const std::int64_t column = block.first_column + i % kColumns;
+      const int key = begin + i / kColumns;
+      const int column = block.first_column + i % kColumns;
       const bool inside = key < args.n_k && column < args.v_dim;
       v_tile[i] = inside ? load(args.v, key_place(block, args.v, key) + column * args.v.strides[4]) : 0.0F;
     }
@@ -227,8 +128,8 @@ __global__ void __launch_bounds__(kPlainThreads) attention_kernel(ATTNPROF_PARAM
   ATTNPROF_UNROLL
   for (int r = 0; r < kRowsEach; ++r) {
     const int at = my_row + r * kRowStep;
-    const std::int64_t row = block.first_row + at;
-    const std::int64_t column = block.first_column + my_column;
+    const int row = block.first_row + at;
+    const int column = block.first_column + my_column;
     if (row < block.last_row && column < args.v_dim) {
       put_value(args, block, row, column, mixed[r], sums[at]);
     }
@@ -244,14 +145,9 @@ constexpr int kCombineBlock = 128;
 template <int kThreads>
 __global__ void __launch_bounds__(kThreads) combine_kernel(ATTNPROF_PARAMETER AttentionArgs args) {
   AttentionBlock block{};
-  block.rows = args.flat_group ? args.group * args.n_q : args.n_q;
-  const std::int64_t members = args.flat_group ? 1 : args.group;
-  std::int64_t rest = static_cast<std::int64_t>(blockIdx.x);
-  const std::int64_t row = rest % block.rows;
-  rest /= block.rows;
-  block.member = rest % members;
-  block.head = rest / members % args.kv_heads;
-  block.batch = rest / members / args.kv_heads;
+  const int rows = static_cast<int>(rows_of(args));
+  const int row = static_cast<int>(blockIdx.x) % rows;
+  set_matrix(block, args, static_cast<int>(blockIdx.x) / rows);
   float top = -INFINITY;
   for (block.split = 0; block.split < args.splits; ++block.split) {
     top = fmaxf(top, partial_of(args, block, row)[0]);

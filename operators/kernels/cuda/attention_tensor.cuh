@@ -1,5 +1,5 @@
 #pragma once
-#include "operators/kernels/cuda/attention.cuh"
+#include "operators/kernels/cuda/attention_block.cuh"
 
 // The fused attention core on tensor cores, through mma.m16n8k16: four warps, each with 16 or 32 rows of a tile. Scores
 // stay in registers and become the left factor of the second product without going through memory. Keys and values
@@ -13,30 +13,31 @@ constexpr int kTensorTileKeys = 64; ///< as the planner counts on
 constexpr int kSkew = 8;            ///< elements between rows in shared memory, so that eight rows meet different banks
 constexpr float kLog2E = 1.44269504088896340736F;
 
-__device__ __forceinline__ std::uint32_t packed(DType dtype, float low, float high) {
-  return static_cast<std::uint32_t>(half_bits(dtype, low)) | static_cast<std::uint32_t>(half_bits(dtype, high)) << 16U;
-}
+constexpr int kLineThreads = 8; ///< that copy one row
+constexpr int kStagedRows = 8;  ///< of a warp, whose results are put in lines
 
 /// Copies `rows` rows of `columns` values into shared memory, padded with zeros to `width` columns and all of
 /// `tile_rows`; `place(row)` is where a row begins. What can be copied asynchronously belongs to the open group.
 template <class Place>
-__device__ __forceinline__ void load_tile(std::uint16_t* tile, int tile_rows, int width, const Operand& from,
-                                          std::int64_t rows, std::int64_t columns, std::int64_t column_stride,
-                                          Place place) {
+__device__ __forceinline__ void load_tile(std::uint16_t* tile, int tile_rows, int width, const Operand& from, int rows,
+                                          int columns, Place place) {
   const auto* values = reinterpret_cast<const std::uint16_t*>(from.address);
-  const int chunks = width / kWide;
-  for (int i = static_cast<int>(threadIdx.x); i < tile_rows * chunks; i += kTensorThreads) {
-    const int row = i / chunks;
-    const int column = i % chunks * kWide;
-    std::uint16_t* to = tile + row * (width + kSkew) + column;
-    const std::int64_t at = row < rows ? place(row) + column * column_stride : 0;
-    const bool aligned = (reinterpret_cast<std::uintptr_t>(values + at) & 15U) == 0;
-    if (row < rows && column + kWide <= columns && column_stride == 1 && aligned) {
-      copy_16_bytes_later(to, values + at);
-      continue;
-    }
-    for (int e = 0; e < kWide; ++e) {
-      to[e] = row < rows && column + e < columns ? values[at + e * column_stride] : std::uint16_t{0};
+  const int first_column = static_cast<int>(threadIdx.x) % kLineThreads * kWide;
+  ATTNPROF_UNROLL_NOT
+  for (int row = static_cast<int>(threadIdx.x) / kLineThreads; row < tile_rows; row += kTensorThreads / kLineThreads) {
+    const std::uint16_t* line = values + (row < rows ? place(row) : 0);
+    const bool copies = row < rows && from.strides[4] == 1 && (reinterpret_cast<std::uintptr_t>(line) & 15U) == 0;
+    ATTNPROF_UNROLL_TWICE
+    for (int column = first_column; column < width; column += kLineThreads * kWide) {
+      std::uint16_t* to = tile + row * (width + kSkew) + column;
+      if (copies && column + kWide <= columns) {
+        copy_16_bytes_later(to, line + column);
+        continue;
+      }
+      ATTNPROF_UNROLL_NOT
+      for (int e = 0; e < kWide; ++e) {
+        to[e] = row < rows && column + e < columns ? line[(column + e) * from.strides[4]] : std::uint16_t{0};
+      }
     }
   }
 }
@@ -54,6 +55,7 @@ struct TensorBlock {
   AttentionBlock block;
   int qk; ///< rounded up to whole steps of 16
   int lane, group, quad, warp_row;
+  float factor; ///< of scores in the exponent; 1 where they are scaled before, which bias and negative scales ask for
   std::uint16_t* q_tile;
   std::uint16_t* buffers; ///< of keys, then values, one or two
   float mixed[kRowTiles][kValueTiles][4];
@@ -62,9 +64,10 @@ struct TensorBlock {
   float sums[kRowTiles][2];
 
   __device__ __forceinline__ explicit TensorBlock(const AttentionArgs& given, std::uint16_t* shared)
-      : args(given), block(block_of(given)), qk(static_cast<int>((given.qk_dim + 15) / 16 * 16)),
-        lane(static_cast<int>(threadIdx.x) % kWarp), group(lane / 4), quad(lane % 4),
-        warp_row(static_cast<int>(threadIdx.x) / kWarp * 16 * kRowTiles), q_tile(shared),
+      : args(given), block(block_of(given, static_cast<int>(blockIdx.x))),
+        qk((static_cast<int>(given.qk_dim) + 15) / 16 * 16), lane(static_cast<int>(threadIdx.x) % kWarp),
+        group(lane / 4), quad(lane % 4), warp_row(static_cast<int>(threadIdx.x) / kWarp * 16 * kRowTiles),
+        factor(scales_later() ? args.scale * kLog2E : 1.0F), q_tile(shared),
         buffers(shared + kRows * (qk + kSkew)), mixed{}, scores{} {
     ATTNPROF_UNROLL
     for (int r = 0; r < kRowTiles; ++r) {
@@ -73,7 +76,10 @@ struct TensorBlock {
     }
   }
 
-  __device__ __forceinline__ std::int64_t row(int r, int half) const {
+  __device__ __forceinline__ bool scales_later() const {
+    return !args.squared_relu && args.bias.address == nullptr && args.scale > 0.0F;
+  }
+  __device__ __forceinline__ int row(int r, int half) const {
     return block.first_row + warp_row + r * 16 + half * 8 + group;
   }
   __device__ __forceinline__ std::uint16_t* keys_at(int buffer) const {
@@ -83,18 +89,21 @@ struct TensorBlock {
     return keys_at(buffer) + kKeys * (qk + kSkew);
   }
 
-  __device__ __forceinline__ void load_queries() {
-    load_tile(q_tile, kRows, qk, args.q, block.last_row - block.first_row, args.qk_dim, args.q.strides[4],
-              [&](std::int64_t at) { return row_place(args, block, args.q, block.first_row + at); });
+  /// `block` computed anew: what only rare code and the end need would take registers from the products all the while.
+  __device__ __forceinline__ AttentionBlock again() const {
+    return block_of(args, unknown_value(static_cast<int>(blockIdx.x)));
   }
-  __device__ __forceinline__ void load_keys(int buffer, std::int64_t begin) {
-    const std::int64_t keys = args.n_k - begin < kKeys ? args.n_k - begin : kKeys;
-    load_tile(keys_at(buffer), kKeys, qk, args.k, keys, args.qk_dim, args.k.strides[4],
-              [&](std::int64_t key) { return key_place(block, args.k, begin + key); });
-    load_tile(values_at(buffer), kKeys, kColumns, args.v, keys, args.v_dim - block.first_column, args.v.strides[4],
-              [&](std::int64_t key) {
-                return key_place(block, args.v, begin + key) + block.first_column * args.v.strides[4];
-              });
+
+  __device__ __forceinline__ void load_queries() {
+    load_tile(q_tile, kRows, qk, args.q, block.last_row - block.first_row, static_cast<int>(args.qk_dim),
+              [&](int at) { return row_place(args, block, args.q, block.first_row + at); });
+  }
+  __device__ __forceinline__ void load_keys(int buffer, int begin) {
+    const int keys = static_cast<int>(args.n_k) - begin;
+    load_tile(keys_at(buffer), kKeys, qk, args.k, keys, static_cast<int>(args.qk_dim),
+              [&](int key) { return key_place(block, args.k, begin + key); });
+    load_tile(values_at(buffer), kKeys, kColumns, args.v, keys, static_cast<int>(args.v_dim) - block.first_column,
+              [&](int key) { return key_place(block, args.v, begin + key) + block.first_column * args.v.strides[4]; });
     commit_copies();
   }
 
@@ -129,43 +138,56 @@ struct TensorBlock {
     }
   }
 
-  /// Products to arguments of the weight: scaled and biased in powers of two, -inf where masked.
-  __device__ __forceinline__ void finish_scores(int r, std::int64_t begin) {
-    const float scale = args.squared_relu ? 1.0F : args.scale * kLog2E;
+  /// Products to arguments of the weight: -inf where masked; scaled and biased, in powers of two, unless the exponent
+  /// scales them.
+  __device__ __forceinline__ void finish_scores(int r, int begin) {
+    if (!scales_later() && !args.squared_relu) {
+      scale_scores(r, args.scale * kLog2E);
+    }
     ATTNPROF_UNROLL
     for (int half = 0; half < 2; ++half) {
-      const std::int64_t at = row(r, half);
+      const int at = row(r, half);
       const bool real = at < block.last_row;
-      const std::int64_t first = (real ? row_first_key(args, at) : 0) - begin;
-      const std::int64_t end = (real ? row_end_key(args, at) : 0) - begin;
-      const bool whole = first <= 0 && end >= kKeys;
-      const int low = first > 0 ? first < kKeys ? static_cast<int>(first) : kKeys : 0;
-      const int high = end < kKeys ? end > 0 ? static_cast<int>(end) : 0 : kKeys;
-      ATTNPROF_UNROLL
-      for (int tile = 0; tile < kScoreTiles; ++tile) {
-        ATTNPROF_UNROLL
-        for (int e = 0; e < 2; ++e) {
-          const int key = tile * 8 + quad * 2 + e;
-          const bool kept = whole || (key >= low && key < high);
-          scores[r][tile][half * 2 + e] = kept ? scores[r][tile][half * 2 + e] * scale : -INFINITY;
+      const int low = real ? row_first_key(args, at) - begin : 0;
+      const int high = real ? row_end_key(args, at) - begin : 0;
+      if constexpr (kRowTiles == 1) { // the planner takes no tall tiles where there is a bias: no registers are left
+        if (args.bias.address != nullptr) {
+          add_bias(r, half, begin, low, high);
         }
       }
-      if (args.bias.address != nullptr) {
-        add_bias(r, half, begin, low, high);
+      if (low > 0 || high < kKeys) {
+        ATTNPROF_UNROLL
+        for (int tile = 0; tile < kScoreTiles; ++tile) {
+          ATTNPROF_UNROLL
+          for (int e = 0; e < 2; ++e) {
+            const int key = tile * 8 + quad * 2 + e;
+            float& score = scores[r][tile][half * 2 + e];
+            score = key >= low && key < high ? score : -INFINITY;
+          }
+        }
       }
     }
   }
-  /// To the scores of one row, of keys [low, high) of the tile.
-  __device__ __forceinline__ void add_bias(int r, int half, std::int64_t begin, int low, int high) {
-    const auto* bias = reinterpret_cast<const std::uint16_t*>(args.bias.address) + begin * args.bias.strides[4];
-    bias += row(r, half) < block.last_row ? row_place(args, block, args.bias, row(r, half)) : 0;
+  __device__ __forceinline__ void scale_scores(int r, float by) {
+    ATTNPROF_UNROLL
+    for (int tile = 0; tile < kScoreTiles; ++tile) {
+      ATTNPROF_UNROLL
+      for (int e = 0; e < 4; ++e) {
+        scores[r][tile][e] *= by;
+      }
+    }
+  }
+  /// To the scores of one row, of keys [low, high) of the tile, which are neighbours in memory.
+  __device__ __forceinline__ void add_bias(int r, int half, int begin, int low, int high) {
+    const auto* bias = reinterpret_cast<const std::uint16_t*>(args.bias.address) + begin + quad * 2;
+    bias += row(r, half) < block.last_row ? row_place(args, again(), args.bias, row(r, half)) : 0;
     ATTNPROF_UNROLL
     for (int tile = 0; tile < kScoreTiles; ++tile) {
       ATTNPROF_UNROLL
       for (int e = 0; e < 2; ++e) {
         const int key = tile * 8 + quad * 2 + e;
         if (key >= low && key < high) {
-          const std::uint16_t bits = bias[key * args.bias.strides[4]];
+          const std::uint16_t bits = bias[tile * 8 + e];
           scores[r][tile][half * 2 + e] += kLog2E * (kBf16 ? bf16_value(bits) : f16_value(bits));
         }
       }
@@ -176,12 +198,12 @@ struct TensorBlock {
   __device__ __forceinline__ void weigh(int r) {
     ATTNPROF_UNROLL
     for (int half = 0; half < 2; ++half) {
-      float top = tops[r][half];
+      float top = -INFINITY;
       ATTNPROF_UNROLL
       for (int tile = 0; tile < kScoreTiles; ++tile) {
         top = fmaxf(top, fmaxf(scores[r][tile][half * 2], scores[r][tile][half * 2 + 1]));
       }
-      top = fold_lanes<Maximum, 4>(top);
+      top = fmaxf(tops[r][half], fold_lanes<Maximum, 4>(top) * factor);
       const float shift = top == -INFINITY ? 0.0F : top;
       const float correction = args.squared_relu ? 1.0F : power_of_two(tops[r][half] - shift);
       tops[r][half] = top;
@@ -191,7 +213,7 @@ struct TensorBlock {
         ATTNPROF_UNROLL
         for (int e = 0; e < 2; ++e) {
           float& score = scores[r][tile][half * 2 + e];
-          score = args.squared_relu ? squared_relu_of(score) : power_of_two(score - shift);
+          score = args.squared_relu ? squared_relu_of(score) : power_of_two(score * factor - shift);
           sum += score;
         }
       }
@@ -214,10 +236,10 @@ struct TensorBlock {
       for (int r = 0; r < kRowTiles; ++r) {
         const float(&left)[4] = scores[r][k0 / 8];
         const float(&right)[4] = scores[r][k0 / 8 + 1];
-        a[r][0] = packed(kDType, left[0], left[1]);
-        a[r][1] = packed(kDType, left[2], left[3]);
-        a[r][2] = packed(kDType, right[0], right[1]);
-        a[r][3] = packed(kDType, right[2], right[3]);
+        a[r][0] = packed_halves<kBf16>(left[0], left[1]);
+        a[r][1] = packed_halves<kBf16>(left[2], left[3]);
+        a[r][2] = packed_halves<kBf16>(right[0], right[1]);
+        a[r][3] = packed_halves<kBf16>(right[2], right[3]);
       }
       ATTNPROF_UNROLL
       for (int tile = 0; tile < kValueTiles; tile += 2) {
@@ -232,42 +254,67 @@ struct TensorBlock {
     }
   }
 
+  /// Results of one row of each lane group. They go through shared memory, so that memory is written in lines.
   __device__ __forceinline__ void put(int r, int half) {
+    constexpr int kLine = kColumns + 8; // the lanes of four rows meet all banks
+    static_assert(2 * kTensorWarps * kStagedRows * kLine <= 16 * kTensorWarps * (16 + kSkew) + kKeys * (kLine + 24),
+                  "the smallest tiles hold what is staged");
     const float sum = fold_lanes<Sum, 4>(sums[r][half]);
-    const std::int64_t at = row(r, half);
-    if (at >= block.last_row) {
-      return;
-    }
-    const bool whole = args.splits == 1;
-    const float factor = !whole ? 1.0F : args.squared_relu ? args.scale : 1.0F / (sum == 0.0F ? 1.0F : sum);
-    float* partial = whole ? nullptr : partial_of(args, block, at) + 2;
-    auto* y = reinterpret_cast<std::uint16_t*>(args.y.address) + row_place(args, block, args.y, at);
+    const float last = args.splits > 1 ? 1.0F : args.squared_relu ? args.scale : 1.0F / (sum == 0.0F ? 1.0F : sum);
+    float* staged = reinterpret_cast<float*>(q_tile) + static_cast<int>(threadIdx.x) / kWarp * kStagedRows * kLine;
+    __syncwarp(); // the rows before are read
     ATTNPROF_UNROLL
     for (int tile = 0; tile < kValueTiles; ++tile) {
-      const std::int64_t column = block.first_column + tile * 8 + quad * 2;
-      const float low = mixed[r][tile][half * 2] * factor;
-      const float high = mixed[r][tile][half * 2 + 1] * factor;
-      const bool both = column + 1 < args.v_dim;
-      std::uint16_t* to = y + column * args.y.strides[4];
-      if (column >= args.v_dim) {
-        continue;
-      }
-      if (partial != nullptr) {
-        partial[column] = low;
-        if (both) {
-          partial[column + 1] = high;
-        }
-      } else if (both && args.y.strides[4] == 1 && (reinterpret_cast<std::uintptr_t>(to) & 3U) == 0) {
-        put_pair_at(to, packed(kDType, low, high));
-      } else {
-        to[0] = half_bits(kDType, low);
-        if (both) {
-          to[args.y.strides[4]] = half_bits(kDType, high);
-        }
+      float* to = staged + group * kLine + tile * 8 + quad * 2;
+      to[0] = mixed[r][tile][half * 2] * last;
+      to[1] = mixed[r][tile][half * 2 + 1] * last;
+    }
+    __syncwarp();
+    if (quad == 0 && row(r, half) < block.last_row) {
+      put_state(args, block, row(r, half), args.squared_relu ? 0.0F : tops[r][half] / kLog2E, sum);
+    }
+    ATTNPROF_UNROLL_NOT
+    for (int i = lane; i < kStagedRows * kValueTiles; i += kWarp) {
+      const int staged_row = i / kValueTiles;
+      const int column = i % kValueTiles * 8;
+      const int at = row(r, half) - group + staged_row;
+      if (at < block.last_row) {
+        put_line(at, block.first_column + column, staged + staged_row * kLine + column);
       }
     }
-    if (quad == 0) {
-      put_state(args, block, at, args.squared_relu ? 0.0F : tops[r][half] / kLog2E, sum);
+  }
+  /// Eight neighbouring columns of a row.
+  __device__ __forceinline__ void put_line(int at, int column, const float* from) {
+    alignas(16) float values[kWide];
+    copy_16_bytes(values, from);
+    copy_16_bytes(values + 4, from + 4);
+    const int count = static_cast<int>(args.v_dim) - column;
+    if (args.splits > 1) {
+      float* to = partial_of(args, block, at) + 2 + column;
+      ATTNPROF_UNROLL
+      for (int e = 0; e < kWide; ++e) {
+        if (e < count) {
+          to[e] = values[e];
+        }
+      }
+      return;
+    }
+    std::uint32_t pairs[kWide / 2];
+    ATTNPROF_UNROLL
+    for (int e = 0; e < kWide; e += 2) {
+      pairs[e / 2] = packed_halves<kBf16>(values[e], values[e + 1]);
+    }
+    auto* to = reinterpret_cast<std::uint16_t*>(args.y.address) + row_place(args, block, args.y, at) +
+               column * args.y.strides[4];
+    if (count >= kWide && args.y.strides[4] == 1 && (reinterpret_cast<std::uintptr_t>(to) & 15U) == 0) {
+      put_16_bytes(to, pairs[0], pairs[1], pairs[2], pairs[3]);
+      return;
+    }
+    ATTNPROF_UNROLL
+    for (int e = 0; e < kWide; ++e) {
+      if (e < count) {
+        to[e * args.y.strides[4]] = static_cast<std::uint16_t>(pairs[e / 2] >> (16U * static_cast<unsigned>(e % 2)));
+      }
     }
   }
 };
@@ -278,15 +325,15 @@ __global__ void __launch_bounds__(kTensorThreads) tensor_attention_kernel(ATTNPR
   ATTNPROF_SHARED(std::uint16_t, shared);
   TensorBlock<kBf16, kRowTiles, kColumns> own(args, shared);
   own.load_queries();
-  const std::int64_t first = own.block.key_begin;
-  const std::int64_t tiles = (own.block.key_end - first + kTensorTileKeys - 1) / kTensorTileKeys;
+  const int first = own.block.key_begin;
+  const int tiles = (own.block.key_end - first + kTensorTileKeys - 1) / kTensorTileKeys;
   const int ahead = args.stages - 1; // tiles that are on their way while one is multiplied
-  for (std::int64_t loaded = 0; loaded < tiles + ahead; ++loaded) {
+  for (int loaded = 0; loaded < tiles + ahead; ++loaded) {
     const bool loads = loaded < tiles;
     if (loads) {
-      own.load_keys(static_cast<int>(loaded) & ahead, first + loaded * kTensorTileKeys);
+      own.load_keys(loaded & ahead, first + loaded * kTensorTileKeys);
     }
-    const std::int64_t tile = loaded - ahead;
+    const int tile = loaded - ahead;
     if (tile < 0) {
       continue;
     }
@@ -296,7 +343,7 @@ __global__ void __launch_bounds__(kTensorThreads) tensor_attention_kernel(ATTNPR
       wait_for_copies<0>();
     }
     __syncthreads();
-    const int buffer = static_cast<int>(tile) & ahead;
+    const int buffer = tile & ahead;
     own.multiply_keys(own.keys_at(buffer));
     ATTNPROF_UNROLL
     for (int r = 0; r < kRowTiles; ++r) {
@@ -305,6 +352,12 @@ __global__ void __launch_bounds__(kTensorThreads) tensor_attention_kernel(ATTNPR
     }
     own.multiply_values(own.values_at(buffer));
     __syncthreads(); // nobody reads the buffer that is filled next
+  }
+  own.block = own.again();
+  if (tiles == 0) { // the queries may still be on their way to where results are staged
+    commit_copies();
+    wait_for_copies<0>();
+    __syncthreads();
   }
   ATTNPROF_UNROLL
   for (int r = 0; r < kRowTiles; ++r) {
@@ -321,7 +374,7 @@ void start_tensor_attention(const AttentionArgs& args, Stream stream) {
                   stream, args);
 }
 
-/// Narrow values have no tall tiles: every instantiation costs half a minute of compiling.
+/// Narrow values have no tall tiles: each instantiation costs seconds of compiling for each architecture.
 template <bool kBf16, int kColumns>
 void start_tiles(const AttentionArgs& args, Stream stream) {
   if constexpr (kColumns > kNarrowValues) {
@@ -330,29 +383,6 @@ void start_tiles(const AttentionArgs& args, Stream stream) {
     }
   }
   start_tensor_attention<kBf16, 1, kColumns>(args, stream);
-}
-
-/// kColumns of v a block.
-template <int kColumns>
-void start_attention_as(const AttentionArgs& args, Stream stream) {
-  if (!args.tensor_cores) {
-    start_plain_attention<kColumns>(args, stream);
-  } else if (args.q.dtype == DType::kBf16) {
-    start_tiles<true, kColumns>(args, stream);
-  } else {
-    start_tiles<false, kColumns>(args, stream);
-  }
-}
-
-inline void start(const AttentionArgs& args, Stream stream) {
-  if (args.v_dim <= kNarrowValues) {
-    start_attention_as<kNarrowValues>(args, stream);
-  } else if (args.v_dim <= 64) {
-    start_attention_as<64>(args, stream);
-  } else {
-    start_attention_as<kValueColumns>(args, stream);
-  }
-  start_combination(args, stream);
 }
 
 } // namespace attnprof::operators::gpu

@@ -5,12 +5,11 @@
 // over an emulation of blocks, barriers and warps before they include a kernel, and compile the same source with the
 // host's compiler.
 #if defined(__CUDACC__)
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #define ATTNPROF_UNROLL _Pragma("unroll")
 #define ATTNPROF_UNROLL_TWICE _Pragma("unroll 2")
+#define ATTNPROF_UNROLL_NOT _Pragma("unroll 1")
 /// Parameters stay in constant memory although they are indexed.
 #define ATTNPROF_PARAMETER const __grid_constant__
 #define ATTNPROF_SHARED(type, name)                                                                                    \
@@ -28,23 +27,63 @@ namespace attnprof::operators::gpu {
 
 using Stream = cudaStream_t;
 
+// Conversions are written out: the toolkit's headers for the two types take nvcc longer than some of these files.
 __device__ __forceinline__ float f16_value(std::uint16_t bits) {
-  return __half2float(__ushort_as_half(bits));
+  float out = 0.0F;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(out) : "h"(bits));
+  return out;
 }
 __device__ __forceinline__ std::uint16_t f16_bits(float value) {
-  return __half_as_ushort(__float2half_rn(value));
+  std::uint16_t out = 0;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(out) : "f"(value));
+  return out;
 }
 __device__ __forceinline__ std::uint16_t bf16_bits(float value) {
-  return __bfloat16_as_ushort(__float2bfloat16_rn(value));
+  std::uint16_t out = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  const std::uint32_t bits = __float_as_uint(value);
+  out = static_cast<std::uint16_t>((value == value ? bits + 0x7fffU + (bits >> 16U & 1U) : 0x7fffffffU) >> 16U);
+#else
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out) : "f"(value));
+#endif
+  return out;
+}
+/// Two values as neighbours in one register.
+template <bool kBf16>
+__device__ __forceinline__ std::uint32_t packed_halves(float low, float high) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  return kBf16 ? bf16_bits(low) | static_cast<std::uint32_t>(bf16_bits(high)) << 16U
+               : f16_bits(low) | static_cast<std::uint32_t>(f16_bits(high)) << 16U;
+#else
+  std::uint32_t out = 0;
+  if constexpr (kBf16) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+  } else {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+  }
+  return out;
+#endif
 }
 __device__ __forceinline__ void copy_16_bytes(void* to, const void* from) {
   *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
 }
-
-/// Two neighbouring values, packed in one register, to an address of a multiple of four bytes.
-__device__ __forceinline__ void put_pair_at(std::uint16_t* to, std::uint32_t pair) {
-  *reinterpret_cast<std::uint32_t*>(to) = pair;
+__device__ __forceinline__ std::uint32_t shared_address(const void* shared) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
 }
+/// Four words from registers, as one store into device memory or into shared memory. Written out: the compiler takes
+/// an assignment of sixteen bytes apart.
+__device__ __forceinline__ void put_16_bytes(void* to, std::uint32_t a, std::uint32_t b, std::uint32_t c,
+                                             std::uint32_t d) {
+  asm volatile("st.global.v4.b32 [%0], {%1,%2,%3,%4};" ::"l"(__cvta_generic_to_global(to)), "r"(a), "r"(b), "r"(c),
+               "r"(d)
+               : "memory");
+}
+__device__ __forceinline__ void share_16_bytes(void* to, std::uint32_t a, std::uint32_t b, std::uint32_t c,
+                                               std::uint32_t d) {
+  asm volatile("st.shared.v4.b32 [%0], {%1,%2,%3,%4};" ::"r"(shared_address(to)), "r"(a), "r"(b), "r"(c), "r"(d)
+               : "memory");
+}
+
 /// 2^x; 2^-inf is 0.
 __device__ __forceinline__ float power_of_two(float x) {
   float out = 0.0F;
@@ -60,9 +99,12 @@ __device__ __forceinline__ float power_of_two(float x) {
 #define ATTNPROF_SINCE_80(...)
 #endif
 
-__device__ __forceinline__ std::uint32_t shared_address(const void* shared) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+/// The same value, of which the compiler knows nothing: what follows from it is computed anew.
+__device__ __forceinline__ int unknown_value(int value) {
+  asm volatile("" : "+r"(value));
+  return value;
 }
+
 /// From memory into shared memory, past the registers: there when wait_for_copies says so.
 __device__ __forceinline__ void copy_16_bytes_later(void* to, const void* from) {
   ATTNPROF_SINCE_80(asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)

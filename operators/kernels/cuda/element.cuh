@@ -67,16 +67,19 @@ __device__ __forceinline__ void store_wide(const Operand& to, std::int64_t at, c
   if constexpr (kWidth == 1) {
     store(to, at, in[0]);
   } else if (to.dtype == DType::kF32) {
-    float* values = reinterpret_cast<float*>(to.address) + at;
-    copy_16_bytes(values, in);
-    copy_16_bytes(values + 4, in + 4);
-  } else {
-    alignas(16) std::uint16_t bits[kWidth];
     ATTNPROF_UNROLL
-    for (int i = 0; i < kWidth; ++i) {
-      bits[i] = half_bits(to.dtype, in[i]);
+    for (int i = 0; i < kWidth; i += 4) {
+      put_16_bytes(reinterpret_cast<float*>(to.address) + at + i, __float_as_uint(in[i]), __float_as_uint(in[i + 1]),
+                   __float_as_uint(in[i + 2]), __float_as_uint(in[i + 3]));
     }
-    copy_16_bytes(reinterpret_cast<std::uint16_t*>(to.address) + at, bits);
+  } else {
+    std::uint32_t pairs[4] = {};
+    ATTNPROF_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      pairs[i] = to.dtype == DType::kBf16 ? packed_halves<true>(in[2 * i], in[2 * i + 1])
+                                          : packed_halves<false>(in[2 * i], in[2 * i + 1]);
+    }
+    put_16_bytes(reinterpret_cast<std::uint16_t*>(to.address) + at, pairs[0], pairs[1], pairs[2], pairs[3]);
   }
 }
 
@@ -115,16 +118,29 @@ __device__ __forceinline__ std::int64_t place_of(const Operand& operand, const I
   return out;
 }
 
+/// index.at[d] of a dimension that is not known when compiling, 0 before the first: an array indexed by it would lie in
+/// memory.
+__device__ __forceinline__ std::int64_t position(const Index& index, int d) {
+  std::int64_t out = 0;
+  ATTNPROF_UNROLL
+  for (int i = 0; i < kMaxRank; ++i) {
+    out += i == d ? index.at[i] : 0;
+  }
+  return out;
+}
+
 /// Keys [first_key, end_key) that query i attends to, as operators::Mask defines them for a mask that drops anything.
-__device__ __forceinline__ std::int64_t clamped(std::int64_t value, std::int64_t high) {
+template <class Int>
+__device__ __forceinline__ Int clamped(Int value, Int high) {
   return value < 0 ? 0 : value > high ? high : value;
 }
-__device__ __forceinline__ std::int64_t first_key(std::int64_t window, std::int64_t i, std::int64_t queries,
-                                                  std::int64_t keys) {
-  return window > 0 ? clamped(i + keys - queries + 1 - window, keys) : 0;
+template <class Int>
+__device__ __forceinline__ Int first_key(Int window, Int i, Int queries, Int keys) {
+  return window > 0 ? clamped<Int>(i + keys - queries + 1 - window, keys) : 0;
 }
-__device__ __forceinline__ std::int64_t end_key(std::int64_t i, std::int64_t queries, std::int64_t keys) {
-  return clamped(i + keys - queries + 1, keys);
+template <class Int>
+__device__ __forceinline__ Int end_key(Int i, Int queries, Int keys) {
+  return clamped<Int>(i + keys - queries + 1, keys);
 }
 
 __device__ __forceinline__ float sigmoid_of(float x) {
@@ -181,9 +197,10 @@ __device__ __forceinline__ void apply_steps(float (&x)[kWidth], const StepList& 
     std::int64_t first = 0;
     std::int64_t end = 0;
     if (step.masked) {
-      const std::int64_t query = rank > 1 ? index.at[rank - 2] : 0;
-      first = first_key(step.window, query, list.queries, list.keys) - index.at[rank - 1];
-      end = end_key(query, list.queries, list.keys) - index.at[rank - 1];
+      const std::int64_t query = position(index, rank - 2);
+      const std::int64_t key = position(index, rank - 1);
+      first = first_key(step.window, query, list.queries, list.keys) - key;
+      end = end_key(query, list.queries, list.keys) - key;
     }
     apply_step<kWidth>(x, step, operand, first, end);
   }

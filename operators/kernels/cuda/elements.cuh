@@ -8,7 +8,8 @@ constexpr int kFlatBlock = 256;
 constexpr std::int64_t kMostBlocks = 1 << 20; ///< beyond it threads take more than one element
 
 inline unsigned flat_blocks(std::int64_t threads) {
-  return static_cast<unsigned>(std::min(ceil_div(threads, kFlatBlock), kMostBlocks));
+  const std::int64_t blocks = ceil_div(threads, kFlatBlock);
+  return static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks);
 }
 
 /// Calls visit(flat) for the share of this thread of `count` positions.
@@ -137,12 +138,7 @@ template <int kWidth>
 __global__ void __launch_bounds__(kFlatBlock) gather_kernel(ATTNPROF_PARAMETER GatherArgs args) {
   for_each_flat(args.space.count / kWidth, [&](std::int64_t flat) {
     const Index index = index_of(args.space, flat * kWidth);
-    std::int64_t row = 0;
-    ATTNPROF_UNROLL
-    for (int d = 0; d < kMaxRank; ++d) {
-      row = d == args.row_dim ? index.at[d] : row;
-    }
-    const float from = load(args.index, row * args.index.strides[0]);
+    const float from = load(args.index, position(index, args.row_dim) * args.index.strides[0]);
     alignas(16) float value[kWidth] = {};
     if (from >= 0.0F) {
       const std::int64_t at = place_of(args.x, index, args.space.rank) + static_cast<std::int64_t>(from) * args.x_row;
@@ -205,7 +201,7 @@ __global__ void __launch_bounds__(kWarp* kReduceRows) reduce_kernel(ATTNPROF_PAR
   const std::int64_t column_tiles = ceil_div(args.columns, kWarp);
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) % column_tiles * kWarp + lane;
   const Index index = index_of(args.outer, static_cast<std::int64_t>(blockIdx.x) / column_tiles);
-  const bool takes_max = args.kind == Reduce::Kind::kMax;
+  const bool takes_max = args.kind == ReduceKind::kMax;
   float total = takes_max ? -INFINITY : 0.0F;
   if (column < args.columns) {
     const std::int64_t at = place_of(args.x, index, args.outer.rank) + column * args.x_column;
@@ -223,7 +219,7 @@ __global__ void __launch_bounds__(kWarp* kReduceRows) reduce_kernel(ATTNPROF_PAR
     const float x = partial[other * kWarp + lane];
     total = takes_max ? fmaxf(total, x) : total + x;
   }
-  if (args.kind == Reduce::Kind::kMean) {
+  if (args.kind == ReduceKind::kMean) {
     total /= static_cast<float>(args.rows);
   }
   store(args.y, place_of(args.y, index, args.outer.rank) + column * args.y_column, total);

@@ -1,5 +1,5 @@
 #pragma once
-#include "operators/kernels/cuda/attention_tensor.cuh"
+#include "operators/kernels/cuda/attention_start.cuh"
 #include "operators/kernels/cuda/product.cuh"
 #include "operators/kernels/cuda/rows.cuh"
 

@@ -16,19 +16,19 @@ struct StridedProduct {
   const ProductArgs& args;
   Index batch;
 
-  __device__ StridedProduct(const ProductArgs& product, std::int64_t flat)
+  __device__ __forceinline__ StridedProduct(const ProductArgs& product, std::int64_t flat)
       : args(product), batch(index_of(product.batch, flat)) {}
-  __device__ std::int64_t rows() const { return args.m; }
-  __device__ std::int64_t columns() const { return args.n; }
-  __device__ std::int64_t inner() const { return args.k; }
-  __device__ float factor(float x) const { return args.tf32 ? tf32_value(x) : x; }
-  __device__ float a(std::int64_t row, std::int64_t k) const {
+  __device__ __forceinline__ std::int64_t rows() const { return args.m; }
+  __device__ __forceinline__ std::int64_t columns() const { return args.n; }
+  __device__ __forceinline__ std::int64_t inner() const { return args.k; }
+  __device__ __forceinline__ float factor(float x) const { return args.tf32 ? tf32_value(x) : x; }
+  __device__ __forceinline__ float a(std::int64_t row, std::int64_t k) const {
     return factor(load(args.a, place_of(args.a, batch, args.batch.rank) + row * args.a_row + k * args.a_column));
   }
-  __device__ float b(std::int64_t k, std::int64_t column) const {
+  __device__ __forceinline__ float b(std::int64_t k, std::int64_t column) const {
     return factor(load(args.b, place_of(args.b, batch, args.batch.rank) + k * args.b_row + column * args.b_column));
   }
-  __device__ void put(std::int64_t row, std::int64_t column, float value) const {
+  __device__ __forceinline__ void put(std::int64_t row, std::int64_t column, float value) const {
     const int rank = args.batch.rank + 2;
     Index index = batch;
     ATTNPROF_UNROLL
@@ -46,14 +46,14 @@ struct ConvProduct {
   const ConvArgs& args;
   std::int64_t group;
 
-  __device__ ConvProduct(const ConvArgs& conv, std::int64_t flat) : args(conv), group(flat) {}
-  __device__ std::int64_t columns() const { return args.space.dims[3] / args.groups; }
-  __device__ std::int64_t rows() const { return args.space.count / args.space.dims[3]; }
-  __device__ std::int64_t inner() const { return args.kernel_h * args.kernel_w * args.group_channels; }
-  __device__ Index index(std::int64_t row, std::int64_t column) const {
+  __device__ __forceinline__ ConvProduct(const ConvArgs& conv, std::int64_t flat) : args(conv), group(flat) {}
+  __device__ __forceinline__ std::int64_t columns() const { return args.space.dims[3] / args.groups; }
+  __device__ __forceinline__ std::int64_t rows() const { return args.space.count / args.space.dims[3]; }
+  __device__ __forceinline__ std::int64_t inner() const { return args.kernel_h * args.kernel_w * args.group_channels; }
+  __device__ __forceinline__ Index index(std::int64_t row, std::int64_t column) const {
     return index_of(args.space, row * args.space.dims[3] + group * columns() + column);
   }
-  __device__ float a(std::int64_t row, std::int64_t k) const {
+  __device__ __forceinline__ float a(std::int64_t row, std::int64_t k) const {
     const Index out = index(row, 0);
     const std::int64_t tap = k / args.group_channels;
     const std::int64_t channel = group * args.group_channels + k % args.group_channels;
@@ -65,10 +65,10 @@ struct ConvProduct {
     return load(args.x, out.at[0] * args.x.strides[0] + y * args.x.strides[1] + x * args.x.strides[2] +
                             channel * args.x.strides[3]);
   }
-  __device__ float b(std::int64_t k, std::int64_t column) const {
+  __device__ __forceinline__ float b(std::int64_t k, std::int64_t column) const {
     return load(args.w, (group * columns() + column) * inner() + k);
   }
-  __device__ void put(std::int64_t row, std::int64_t column, float value) const {
+  __device__ __forceinline__ void put(std::int64_t row, std::int64_t column, float value) const {
     const Index out = index(row, column);
     float x[1] = {value};
     apply_steps<1>(x, args.steps, out, 4);
@@ -77,7 +77,7 @@ struct ConvProduct {
 };
 
 template <class Product>
-__device__ void product_tile(const Product& product, float* shared) {
+__device__ __forceinline__ void product_tile(const Product& product, float* shared) {
   float* a_tile = shared;
   float* b_tile = shared + kProductInner * kProductLine;
   const std::int64_t row_tiles = ceil_div(product.rows(), kProductTile);
@@ -112,16 +112,25 @@ __device__ void product_tile(const Product& product, float* shared) {
     }
     __syncthreads();
   }
+  // Through shared memory: neighbouring threads write neighbours, and the steps are compiled once.
+  ATTNPROF_UNROLL
   for (int r = 0; r < kProductEach; ++r) {
+    ATTNPROF_UNROLL
     for (int c = 0; c < kProductEach; ++c) {
-      const std::int64_t row = first_row + my_row + r;
-      const std::int64_t column = first_column + my_column + 8 * c;
-      if (row < product.rows() && column < product.columns()) {
-        product.put(row, column, sums[r][c]);
-      }
+      shared[(my_row + r) * kProductLine + my_column + 8 * c] = sums[r][c];
+    }
+  }
+  __syncthreads();
+  ATTNPROF_UNROLL_NOT
+  for (int i = thread; i < kProductTile * kProductTile; i += kProductThreads) {
+    const std::int64_t row = first_row + i / kProductTile;
+    const std::int64_t column = first_column + i % kProductTile;
+    if (row < product.rows() && column < product.columns()) {
+      product.put(row, column, shared[i / kProductTile * kProductLine + i % kProductTile]);
     }
   }
 }
+static_assert(kProductTile <= 2 * kProductInner, "the tile of results takes the place of both factors'");
 
 template <class Product, class Args>
 __global__ void __launch_bounds__(kProductThreads) product_kernel(ATTNPROF_PARAMETER Args args) {

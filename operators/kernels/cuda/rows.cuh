@@ -31,26 +31,32 @@ struct Row {
       read(out, j);
       return;
     }
-    copy_lines(out, kept + j);
-  }
-  __device__ __forceinline__ void keep(const float (&in)[kWidth], std::int64_t j) const {
-    if (kept != nullptr) {
-      copy_lines(kept + j, in);
+    // In pieces of 16 bytes: lanes that move eight single values each would meet in the same banks.
+    if constexpr (kWidth == 1) {
+      out[0] = kept[j];
+    } else {
+      copy_16_bytes(out, kept + j);
+      copy_16_bytes(out + 4, kept + j + 4);
     }
   }
-  /// In pieces of 16 bytes: lanes that move eight single values each would meet in the same banks.
-  __device__ static __forceinline__ void copy_lines(float* to, const float* from) {
+  __device__ __forceinline__ void keep(const float (&in)[kWidth], std::int64_t j) const {
+    if (kept == nullptr) {
+      return;
+    }
     if constexpr (kWidth == 1) {
-      to[0] = from[0];
+      kept[j] = in[0];
     } else {
-      copy_16_bytes(to, from);
-      copy_16_bytes(to + 4, from + 4);
+      ATTNPROF_UNROLL
+      for (int i = 0; i < kWidth; i += 4) {
+        share_16_bytes(kept + j + i, __float_as_uint(in[i]), __float_as_uint(in[i + 1]), __float_as_uint(in[i + 2]),
+                       __float_as_uint(in[i + 3]));
+      }
     }
   }
 };
 
 template <int kThreads, int kWidth>
-__device__ void softmax_row(const Row<kThreads, kWidth>& row, float* shared) {
+__device__ __forceinline__ void softmax_row(const Row<kThreads, kWidth>& row, float* shared) {
   float top = -INFINITY;
   row.each([&](std::int64_t j) {
     alignas(16) float x[kWidth];
@@ -88,7 +94,7 @@ __device__ void softmax_row(const Row<kThreads, kWidth>& row, float* shared) {
 }
 
 template <int kThreads, int kWidth>
-__device__ void norm_row(const Row<kThreads, kWidth>& row, float* shared) {
+__device__ __forceinline__ void norm_row(const Row<kThreads, kWidth>& row, float* shared) {
   const RowsArgs& args = row.args;
   const bool centred = args.kind == RowsArgs::Kind::kLayerNorm;
   const auto count = static_cast<float>(args.columns);

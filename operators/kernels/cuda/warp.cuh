@@ -8,11 +8,11 @@ constexpr int kWarp = 32;
 
 struct Sum {
   static constexpr float kNeutral = 0.0F;
-  __device__ static float of(float a, float b) { return a + b; }
+  __device__ __forceinline__ static float of(float a, float b) { return a + b; }
 };
 struct Maximum {
   static constexpr float kNeutral = -INFINITY;
-  __device__ static float of(float a, float b) { return fmaxf(a, b); }
+  __device__ __forceinline__ static float of(float a, float b) { return fmaxf(a, b); }
 };
 
 /// Over `kLanes` neighbouring lanes; each gets the result.

@@ -1,5 +1,10 @@
 #pragma once
-#include "operators/core/op.hpp"
+#include "operators/core/dtype.hpp"
+#include "operators/core/functions.hpp"
+#include "operators/core/rounding.hpp"
+
+#include <cstddef>
+#include <variant>
 
 // What the planner (kernels/gpu) hands to the kernels (kernels/cuda): plain values and device addresses, passed to a
 // kernel by value. The same structures drive the kernels on a GPU and in the emulation of the tests.
@@ -92,7 +97,7 @@ struct GatherArgs {
 
 /// Outer: y without its last dimension, which has `columns`.
 struct ReduceArgs {
-  Reduce::Kind kind = Reduce::Kind::kSum;
+  ReduceKind kind = ReduceKind::kSum;
   Space outer;
   std::int64_t rows = 0, columns = 0;
   Operand x, y;
@@ -137,6 +142,9 @@ struct ProductArgs {
   std::byte* workspace = nullptr;
   std::int64_t workspace_bytes = 0;
 };
+
+/// Rows, and keys, of one head group at most: the fused kernels count them in 32 bits.
+inline constexpr std::int64_t kMostAttentionRows = std::int64_t{1} << 30;
 
 /// The fused core. Rows of one (batch, key head) are its queries, of one group member or of the whole group.
 struct AttentionArgs {

@@ -1,15 +1,18 @@
 #include "operators/kernels/gpu/own_name.hpp"
 
+#include "operators/core/op.hpp"
+
 #include <fmt/format.h>
 
 namespace attnprof::operators::gpu {
 namespace {
 
 std::string name_of(const RowsArgs& args) {
+  const char* wide = args.wide ? " x8" : "";
   switch (args.kind) {
-  case RowsArgs::Kind::kSoftmax: return "softmax";
-  case RowsArgs::Kind::kLayerNorm: return "layernorm";
-  case RowsArgs::Kind::kRmsNorm: return "rmsnorm";
+  case RowsArgs::Kind::kSoftmax: return fmt::format("softmax{}", wide);
+  case RowsArgs::Kind::kLayerNorm: return fmt::format("layernorm{}", wide);
+  case RowsArgs::Kind::kRmsNorm: return fmt::format("rmsnorm{}", wide);
   }
   return "rows";
 }
@@ -48,7 +51,6 @@ std::string name_of(const AttentionArgs& args) {
 std::string own_name(const LaunchArgs& args) {
   return "own " +
          std::visit(Overloaded{[](const TransposeArgs&) { return std::string("transpose"); },
-
                                [](const ReduceArgs&) { return std::string("reduce"); },
                                [](const CumSumArgs&) { return std::string("cumsum"); },
                                [](const ChannelConvArgs&) { return std::string("channel_conv1d"); },

@@ -38,6 +38,11 @@ std::optional<std::string> refusal(const Graph& graph, const Op& op, const Devic
   }
   if (const auto* attention = std::get_if<Attention>(&op.primitive)) {
     const AttentionArgs args = sizes_of(graph, *attention, facts);
+    if (Count(args.group) * args.n_q > kMostAttentionRows || args.n_k > kMostAttentionRows) {
+      return fmt::format("{}: {} queries of {} heads on {} keys are more than the {} that a kernel counts: use --plan "
+                         "eager",
+                         op.scope, args.n_q, args.group, args.n_k, kMostAttentionRows);
+    }
     if (args.shared_bytes > facts.shared_bytes) {
       return fmt::format("{}: queries and keys {} wide need {} bytes of shared memory a block and this device has {}: "
                          "use --plan eager",

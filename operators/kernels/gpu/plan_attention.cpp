@@ -37,22 +37,23 @@ std::int64_t attention_shared_bytes(const AttentionArgs& args) {
               args.tile_rows * (args.tile_keys + 1) + 3 * args.tile_rows);
 }
 
-/// Tall tiles waste no rows here, and there are enough of them for every multiprocessor.
-bool takes_tall_tiles(const AttentionArgs& args, const DeviceFacts& facts) {
+/// Tall tiles waste no rows here, and there are enough of them for every multiprocessor. They leave no registers for a
+/// bias, which is read anew for every row anyway.
+bool takes_tall_tiles(const AttentionArgs& args, bool biased, const DeviceFacts& facts) {
   const std::int64_t tiles = ceil_div(args.n_q, kTallRows);
-  return args.v_dim > kNarrowValues && round_up(args.n_q, kTallRows) == round_up(args.n_q, kTensorRows) &&
+  return args.v_dim > kNarrowValues && !biased && round_up(args.n_q, kTallRows) == round_up(args.n_q, kTensorRows) &&
          tiles * args.batch * args.kv_heads * args.group >= facts.multiprocessors;
 }
 
 /// False where no tile fits shared memory. Tiles that leave room for a second block on a multiprocessor come first.
-bool choose_tensor_tiles(AttentionArgs& args, const DeviceFacts& facts) {
+bool choose_tensor_tiles(AttentionArgs& args, bool biased, const DeviceFacts& facts) {
   args.tile_keys = kTensorKeys;
   for (const std::int64_t limit : {facts.shared_bytes / 2, facts.shared_bytes}) {
     for (const std::int64_t rows : {kTallRows, kTensorRows}) {
       for (const int stages : {2, 1}) {
         args.tile_rows = rows;
         args.stages = stages;
-        const bool suits = rows == kTensorRows || takes_tall_tiles(args, facts);
+        const bool suits = rows == kTensorRows || takes_tall_tiles(args, biased, facts);
         if (suits && attention_shared_bytes(args) <= limit) {
           return true;
         }
@@ -65,9 +66,9 @@ bool choose_tensor_tiles(AttentionArgs& args, const DeviceFacts& facts) {
 void choose_tiles(AttentionArgs& args, const Binder& binder, const Attention& op, const DeviceFacts& facts) {
   const bool halves = binder.dtype(op.q) != DType::kF32;
   const auto alike = [&](const View& view) { return binder.dtype(view) == binder.dtype(op.q); };
-  args.tensor_cores =
-      halves && facts.compute_major >= 8 && alike(op.k) && alike(op.v) && alike(op.y) && (!op.bias || alike(*op.bias));
-  if (args.tensor_cores && choose_tensor_tiles(args, facts)) {
+  args.tensor_cores = halves && facts.compute_major >= 8 && alike(op.k) && alike(op.v) && alike(op.y) &&
+                      (!op.bias || (alike(*op.bias) && op.bias->strides.back() == 1));
+  if (args.tensor_cores && choose_tensor_tiles(args, op.bias.has_value(), facts)) {
     return;
   }
   args.tensor_cores = false;
@@ -116,7 +117,7 @@ AttentionArgs plan_attention(const Binder& binder, const Attention& op, const De
   }
   args.scale = static_cast<float>(op.scale);
   args.masked = op.mask.any();
-  args.window = op.mask.window;
+  args.window = std::min(op.mask.window, args.n_k); // a longer one keeps no more
   args.squared_relu = op.weights == Attention::Weights::kSquaredRelu;
   choose_tiles(args, binder, op, facts);
   args.shared_bytes = attention_shared_bytes(args);
