@@ -12,12 +12,12 @@
 namespace attnprof::operators {
 namespace {
 
-using Names = std::set<std::string, std::less<>>;
+using NameSet = std::set<std::string, std::less<>>;
 
 /// Taken by every workload: sizes of the input, and how and where it runs.
-const Names& common_names() {
-  static const Names kNames = {"layout", "batch", "seq_len", "grid",   "dim",
-                               "dtype",  "math",  "plan",    "device", "threads"};
+const NameSet& common_names() {
+  static const NameSet kNames = {"layout", "batch", "seq_len", "grid",   "dim",
+                                 "dtype",  "math",  "plan",    "device", "threads"};
   return kNames;
 }
 

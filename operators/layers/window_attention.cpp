@@ -21,11 +21,11 @@ View window_bias(GraphBuilder& builder, const Windows& w, std::int64_t heads) {
   return w.batch == 1 ? masked : masked.broadcast(0, w.batch);
 }
 
-struct Heads {
+struct WindowHeads {
   View q, k, v; ///< [windows, heads, tokens, head_dim]
 };
 
-Heads projected(GraphBuilder& builder, const WindowAttention& a, const View& windows) {
+WindowHeads projected(GraphBuilder& builder, const WindowAttention& a, const View& windows) {
   const std::int64_t width = a.heads * a.head_dim;
   const View tokens = windows.as_matrix();
   const auto split = [&](const std::string& name, const View& y) {
@@ -52,7 +52,7 @@ View add_bias(GraphBuilder& builder, const Windows& w, const View& scores, const
 View build_window_attention(GraphBuilder& builder, const WindowAttention& a, const View& x) {
   const Windows& w = a.windows;
   const GraphBuilder::RealRows rows = real_window_rows(builder, w);
-  const Heads h = projected(builder, a, partition(builder, w, x));
+  const WindowHeads h = projected(builder, a, partition(builder, w, x));
   const std::int64_t pairs = (Count(real_window_pairs(w)) * a.heads).value();
   View scores = builder.matmul("scores", h.q, h.k.transpose(2, 3), {{}, MatMul::MaskAxes::kRowsColumns, pairs});
   scores = builder.scale("scale", scores, 1.0 / std::sqrt(static_cast<double>(a.head_dim)));
