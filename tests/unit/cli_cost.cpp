@@ -121,6 +121,6 @@ TEST_CASE("cost: a case of --totals takes a bounded number of allocations") {
   const double eager = allocations_a_case(with(args, {"--plan", "eager"}), "16:31:1", "16:47:1", 16);
   const double fused = allocations_a_case(with(args, {"--plan", "fused"}), "16:31:1", "16:47:1", 16);
   INFO("eager " << eager << ", fused " << fused);
-  CHECK(eager <= 60);
-  CHECK(fused <= 80);
+  CHECK(eager <= 12);
+  CHECK(fused <= 16);
 }
