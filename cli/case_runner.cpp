@@ -312,7 +312,7 @@ void CaseRunner::set_cache_policy(PreparedCase& prepared) {
   }
   if (prepared.device != nullptr && measuring_.cache_policy == profilers::CachePolicy::kCold) {
     device_evictor_ = std::make_unique<profilers::DeviceCacheEvictor>(*prepared.device);
-    prepared.cache.evictor = device_evictor_.get();
+    prepared.cache.evictor = phased(*device_evictor_);
     return;
   }
   const Graph& launches = prepared.launches;
@@ -340,7 +340,15 @@ void CaseRunner::set_cache_policy(PreparedCase& prepared) {
         static_cast<std::size_t>(profilers::last_level_bytes(environment).value_or(kAssumedLastLevel)),
         static_cast<std::size_t>(profilers::private_cache_bytes(environment)), environment.cores);
   }
-  prepared.cache.evictor = evictor_.get();
+  prepared.cache.evictor = phased(*evictor_);
+}
+
+profilers::CacheEvictor* CaseRunner::phased(profilers::CacheEvictor& evictor) {
+  if (phases_ == nullptr) {
+    return &evictor;
+  }
+  phased_evictor_ = std::make_unique<profilers::PhasedEvictor>(evictor, *phases_);
+  return phased_evictor_.get();
 }
 
 Record CaseRunner::run(const PlannedCase& planned, std::optional<double> share_s) {
@@ -442,6 +450,7 @@ void CaseRunner::time_launches(PreparedCase& prepared, double most_s) {
       launch_clock == nullptr ? *seams_.clock : *launch_clock, prepared.cache, seams_.interrupt->requested);
   for (std::size_t i = 0; i < timings.size(); ++i) {
     if (phases_ != nullptr) {
+      phases_->claim(Phase::kWarmUp, timings[i].warmup_s);
       phases_->claim(Phase::kLaunches, timings[i].timed_s);
     }
     record.launches[i].time_median_s = timings[i].below_resolution ? std::nullopt : timings[i].time_median_s;

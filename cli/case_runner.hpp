@@ -83,6 +83,7 @@ class CaseRunner {
   const operators::TensorValues& reference_of(const operators::Config& config, const operators::Graph& launches);
   void verify(PreparedCase& prepared, operators::Executor& executor, const operators::ExecOptions& options);
   void set_cache_policy(PreparedCase& prepared);
+  profilers::CacheEvictor* phased(profilers::CacheEvictor& evictor);
   void run_first(PreparedCase& prepared);
   void time_case(PreparedCase& prepared, double timeout_s);
   void time_launches(PreparedCase& prepared, double most_s);
@@ -103,6 +104,7 @@ class CaseRunner {
   operators::TensorValues reference_; ///< of the last case that was checked
   std::unique_ptr<profilers::CacheEvictor> evictor_;
   std::unique_ptr<profilers::CacheEvictor> device_evictor_;
+  std::unique_ptr<profilers::CacheEvictor> phased_evictor_; ///< around one of them, where phases are told apart
 };
 
 /// Throws Error(kUnavailable) where no case of the plan can run because its device is absent (exit 7).

@@ -80,6 +80,7 @@ void summarise(Measurement& measured, double max_noise) {
   measured.cpu_clock_hz = profilers::median(clocks);
   profilers::VerdictOptions options;
   options.max_noise = max_noise;
+  options.interval = interval;
   const profilers::Verdict verdict =
       profilers::judge(samples, measured.conditions, measured.iterations_per_sample, options);
   measured.stability = verdict.stability;

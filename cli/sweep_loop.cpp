@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 namespace attnprof::cli {
 namespace {
@@ -43,8 +44,8 @@ class Sweep {
     }
     Progress progress(context_.err, context_.seams.err_is_terminal, context_.seams.terminal_columns, to_do,
                       *context_.seams.clock);
-    if (to_do < plan_.cases.size()) {
-      progress.note(fmt::format("{} of {} rows are already there", plan_.cases.size() - to_do, plan_.cases.size()));
+    if (!folder_.earlier.empty()) {
+      progress.note(resumed_sentence(plan_.cases.size() - to_do));
     }
     std::vector<Record> records;
     left_ = to_do;
@@ -73,6 +74,28 @@ class Sweep {
     const std::string_view reason = reason_to_skip();
     return reason.empty() ? measure_(planned, share_s())
                           : rejected_record(planned, Status::kSkipped, std::string(reason));
+  }
+
+  /// Another flag of the workload, --threads too, makes other cases: the rows of the earlier ones stay beside theirs.
+  std::string resumed_sentence(std::size_t there) const {
+    std::set<std::string_view> planned;
+    for (const PlannedCase& one : plan_.cases) {
+      planned.insert(one.id);
+    }
+    const std::string* example = nullptr;
+    std::size_t others = 0;
+    for (const Record& record : folder_.earlier) {
+      if (!planned.contains(record.id)) {
+        example = others++ == 0 ? &record.id : example;
+      }
+    }
+    std::string out = fmt::format("{} of {} rows are already there", there, plan_.cases.size());
+    if (others > 0) {
+      out +=
+          fmt::format("; {} of other cases {} beside them, as of '{}'",
+                      others == 1 ? "1 row" : fmt::format("{} rows", others), others == 1 ? "stays" : "stay", *example);
+    }
+    return out;
   }
 
   void append(const Record& record) const {

@@ -14,6 +14,7 @@ std::string_view name_of(Phase phase) {
                                                                    "samples",
                                                                    "single launches",
                                                                    "counters and energy",
+                                                                   "evicting caches",
                                                                    "between samples",
                                                                    "writing records",
                                                                    "writing reports",

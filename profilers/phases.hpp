@@ -1,6 +1,7 @@
 // Where the wall time of a command goes. Read at the borders of coarse steps, never inside a sample.
 #pragma once
 
+#include "profilers/cache_control.hpp"
 #include "profilers/clock.hpp"
 
 #include <array>
@@ -19,6 +20,7 @@ enum class Phase {
   kSamples,      ///< the body, in samples
   kLaunches,     ///< the body launch by launch, for the times of single launches
   kCounting,     ///< the body under counters and energy meters
+  kEvicting,     ///< the caches, before each run of a cold policy
   kBetween,      ///< probes and clock reads between samples, statistics, verdicts
   kRecords,      ///< records.jsonl, each line on the disk before the next case begins
   kReports,      ///< tables, page and figures
@@ -73,6 +75,24 @@ class PhaseClock {
   std::array<double, kPhases> times_s_{};
   Phase phase_ = Phase::kOther;
   std::int64_t begin_ns_;
+};
+
+/// Evicts by another evictor, which is borrowed as the clock is, and counts the time for kEvicting.
+class PhasedEvictor final : public CacheEvictor {
+ public:
+  PhasedEvictor(CacheEvictor& evictor, PhaseClock& phases) : evictor_(evictor), phases_(phases) {}
+  void evict_all() override {
+    const PhaseClock::Scope scope(&phases_, Phase::kEvicting);
+    evictor_.evict_all();
+  }
+  void evict(std::span<const std::byte> range) override {
+    const PhaseClock::Scope scope(&phases_, Phase::kEvicting);
+    evictor_.evict(range);
+  }
+
+ private:
+  CacheEvictor& evictor_;
+  PhaseClock& phases_;
 };
 
 } // namespace attnprof::profilers

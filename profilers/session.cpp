@@ -1,7 +1,6 @@
 #include "profilers/session.hpp"
 
 #include "operators/core/error.hpp"
-#include "profilers/statistics.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -190,7 +189,8 @@ class Session {
     result_.time_median_s = median(samples);
     if (!samples.empty())
       result_.time_min_s = *std::min_element(samples.begin(), samples.end());
-    if (const auto interval = bootstrap_median_interval(samples)) {
+    const auto interval = bootstrap_median_interval(samples);
+    if (interval) {
       result_.time_ci_low_s = interval->low;
       result_.time_ci_high_s = interval->high;
     }
@@ -199,6 +199,7 @@ class Session {
     VerdictOptions limits;
     limits.max_noise = options_.max_noise.value_or(kDefaultNoise);
     limits.least_sample_s = least_sample_s_;
+    limits.interval = interval;
     const Verdict verdict = judge(samples, result_.conditions, result_.iterations_per_sample, limits);
     result_.stability = verdict.stability;
     result_.stability_reason = verdict.reason;
@@ -294,9 +295,13 @@ std::vector<LaunchTiming> measure_launches(std::size_t count, const std::functio
                                            const std::atomic<bool>& interrupted) {
   constexpr double kReadableSteps = 20;
   const auto resolution_s = resolution_of(clock);
+  std::vector<LaunchTiming> timings(count);
   const std::int64_t warm_up_begin = clock.now_ns();
-  for (std::size_t i = 0; i < count && !interrupted; ++i)
+  for (std::size_t i = 0; i < count && !interrupted; ++i) {
+    const std::int64_t begin = clock.now_ns();
     run_launch(i);
+    timings[i].warmup_s = seconds_between(begin, clock.now_ns());
+  }
   std::vector<std::vector<double>> samples(count);
   std::vector<std::int64_t> stamps(count + 1);
   const std::int64_t begin = clock.now_ns();
@@ -321,7 +326,6 @@ std::vector<LaunchTiming> measure_launches(std::size_t count, const std::functio
     for (std::size_t i = 0; i < done; ++i)
       samples[i].push_back(seconds_between(stamps[i], stamps[i + 1]));
   }
-  std::vector<LaunchTiming> timings(count);
   for (std::size_t i = 0; i < count; ++i) {
     timings[i].samples = static_cast<std::int64_t>(samples[i].size());
     timings[i].timed_s = std::accumulate(samples[i].begin(), samples[i].end(), 0.0);

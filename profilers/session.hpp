@@ -71,7 +71,8 @@ struct LaunchTiming {
   std::optional<double> time_median_s;
   std::optional<double> time_min_s;
   std::int64_t samples = 0;
-  double timed_s = 0; ///< over all rounds
+  double warmup_s = 0; ///< of the run before the first round
+  double timed_s = 0;  ///< over all rounds
   /// True when the median is less than 20 steps of the timer: the number has at most one digit.
   bool below_resolution = false;
 };

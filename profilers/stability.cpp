@@ -1,6 +1,5 @@
 #include "profilers/stability.hpp"
 
-#include "profilers/statistics.hpp"
 #include "profilers/stopping.hpp"
 
 #include <algorithm>
@@ -139,7 +138,8 @@ Verdict judge(std::span<const double> samples_s, std::span<const SampleCondition
                     samples_s.size(), kMinIntervalSamples)};
   if (const auto verdict = judge_drift(samples_s, conditions, iterations_per_sample, options))
     return *verdict;
-  const double noise = relative_noise(samples_s).value_or(0);
+  const auto relative = options.interval ? relative_noise(samples_s, options.interval) : relative_noise(samples_s);
+  const double noise = relative.value_or(0);
   if (noise > options.max_noise)
     return {Stability::kNoisy,
             fmt::format("the interval of the median is +-{:.1f} % wide, beyond {:.1f} %; {}", 100 * noise,

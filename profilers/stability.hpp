@@ -1,6 +1,8 @@
 // Whether a set of samples can be trusted, and if not, why.
 #pragma once
 
+#include "profilers/statistics.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -35,6 +37,8 @@ struct VerdictOptions {
   double max_drift = 0.05;
   /// Time of a whole sample below which the timer's step matters; absent when the timer does not move at all.
   std::optional<double> least_sample_s;
+  /// Of the median of the samples, where it is known already; drawing it takes longer than everything else here.
+  std::optional<Interval> interval;
 };
 
 /// Judges times per iteration; `conditions` are those of the same samples, in the same order.

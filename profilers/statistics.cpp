@@ -106,6 +106,42 @@ std::size_t bootstrap_block(std::size_t samples) {
   return static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(samples))));
 }
 
+namespace {
+
+/// Samples in ascending order, and the place of each there, twice over: a run of neighbours that goes past the last
+/// sample goes on with the first.
+struct Ranking {
+  explicit Ranking(std::span<const double> samples) : sorted(copy_of(samples)), places(2 * samples.size()) {
+    const std::size_t count = samples.size();
+    std::vector<std::size_t> order(count);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return samples[a] < samples[b]; });
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t place = 0; place < count; ++place)
+      places[order[place]] = places[order[place] + count] = place;
+  }
+
+  /// Of a resample of as many values, `copies` of each of the sorted ones.
+  double median_of(std::span<const std::uint32_t> copies) const {
+    const std::size_t middle = sorted.size() / 2;
+    std::size_t at = 0;
+    std::size_t below = 0;
+    for (; below + copies[at] <= middle; ++at)
+      below += copies[at];
+    if (sorted.size() % 2 == 1 || below < middle)
+      return sorted[at];
+    std::size_t lower = at - 1;
+    while (copies[lower] == 0)
+      --lower;
+    return (sorted[lower] + sorted[at]) / 2;
+  }
+
+  std::vector<double> sorted;
+  std::vector<std::size_t> places;
+};
+
+} // namespace
+
 std::vector<double> bootstrap_medians(std::span<const double> samples, std::size_t block,
                                       const BootstrapOptions& options) {
   const std::size_t count = samples.size();
@@ -115,19 +151,20 @@ std::vector<double> bootstrap_medians(std::span<const double> samples, std::size
   const std::size_t rounds = count == 0 ? 0 : std::min(most, std::max(kLeastResamples, kDraws / count));
   std::mt19937_64 generator(options.seed);
   std::vector<double> medians;
-  std::vector<double> resample(count);
+  medians.reserve(rounds);
+  // A resample holds known values again: counting its copies of each takes a fifth of the time of ordering it.
+  const Ranking ranking(samples);
+  std::vector<std::uint32_t> copies(count);
   for (std::size_t round = 0; round < rounds; ++round) {
+    std::fill(copies.begin(), copies.end(), 0U);
     for (std::size_t filled = 0; filled < count;) {
       const std::size_t start = draw_below(generator, count);
       const std::size_t taken = std::min(block, count - filled);
-      const std::size_t to_end = std::min(taken, count - start);
-      // Two copies, since a division for each sample takes longer than everything else.
-      std::copy_n(samples.begin() + static_cast<std::ptrdiff_t>(start), to_end,
-                  resample.begin() + static_cast<std::ptrdiff_t>(filled));
-      std::copy_n(samples.begin(), taken - to_end, resample.begin() + static_cast<std::ptrdiff_t>(filled + to_end));
+      for (std::size_t i = start; i < start + taken; ++i)
+        ++copies[ranking.places[i]];
       filled += taken;
     }
-    medians.push_back(median_in_place(resample));
+    medians.push_back(ranking.median_of(copies));
   }
   return medians;
 }

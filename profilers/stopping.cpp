@@ -1,7 +1,5 @@
 #include "profilers/stopping.hpp"
 
-#include "profilers/statistics.hpp"
-
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +18,10 @@ std::string_view name_of(StopReason reason) {
 }
 
 std::optional<double> relative_noise(std::span<const double> samples_s) {
-  const auto interval = bootstrap_median_interval(samples_s);
+  return relative_noise(samples_s, bootstrap_median_interval(samples_s));
+}
+
+std::optional<double> relative_noise(std::span<const double> samples_s, const std::optional<Interval>& interval) {
   const auto center = median(samples_s);
   if (!interval || !center || !(*center > 0))
     return std::nullopt;

@@ -1,6 +1,8 @@
 // When a warm-up and when a measurement have lasted long enough: rules over samples, without a clock of their own.
 #pragma once
 
+#include "profilers/statistics.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -35,6 +37,8 @@ struct StopCriteria {
 
 /// Half-width of the interval of the median relative to the median; absent where either is.
 std::optional<double> relative_noise(std::span<const double> samples_s);
+/// The same where the interval of these samples is known already.
+std::optional<double> relative_noise(std::span<const double> samples_s, const std::optional<Interval>& interval);
 
 /// Decides after every sample whether it was the last.
 class StoppingRule {

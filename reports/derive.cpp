@@ -193,13 +193,29 @@ bool is_ambiguous(const RoofVerdict& verdict) {
   return verdict.bound_margin && *verdict.bound_margin < kAmbiguousMargin;
 }
 
-bool is_attention(const Record& record, std::string_view scope) {
+namespace {
+
+/// Whether the whole case is an attention operator.
+bool is_operator_alone(const Record& record) {
   const auto* layout = std::get_if<std::string>(&record.config.get("layout"));
-  if (layout != nullptr && *layout == "op" && !record.config.has("model")) {
-    return true;
+  return layout != nullptr && *layout == "op" && !record.config.has("model");
+}
+
+bool is_in_mixer(std::string_view scope) {
+  constexpr std::string_view kMixer = "mixer";
+  for (std::size_t at = scope.find(kMixer); at != std::string_view::npos; at = scope.find(kMixer, at + 1)) {
+    const std::size_t end = at + kMixer.size();
+    if ((at == 0 || scope[at - 1] == '/') && (end == scope.size() || scope[end] == '/')) {
+      return true;
+    }
   }
-  const std::string path = fmt::format("/{}/", scope);
-  return path.find("/mixer/") != std::string::npos;
+  return false;
+}
+
+} // namespace
+
+bool is_attention(const Record& record, std::string_view scope) {
+  return is_operator_alone(record) || is_in_mixer(scope);
 }
 
 namespace {
@@ -344,6 +360,8 @@ void derive(Record& record, const Roofs& roofs) {
   });
   const Residence residence = residence_of(record);
   std::vector<TimeBounds> bounds;
+  bounds.reserve(record.launches.size());
+  record.launch_roofs.reserve(record.launches.size());
   for (const profilers::LaunchRecord& launch : record.launches) {
     bounds.push_back(time_bounds(launch.cost, roofs, residence));
     record.launch_roofs.push_back(roof_verdict(bounds.back(), launch.cost.work.flops(), launch.time_median_s));
@@ -353,8 +371,9 @@ void derive(Record& record, const Roofs& roofs) {
   record.memory_bound_time_share =
       known ? measured_share(record, [&](std::size_t i) { return record.launch_roofs[i].bound == "memory"; })
             : std::optional<double>();
+  const bool is_all = is_operator_alone(record);
   record.attention_time_share =
-      measured_share(record, [&](std::size_t i) { return is_attention(record, record.launches[i].cost.scope); });
+      measured_share(record, [&](std::size_t i) { return is_all || is_in_mixer(record.launches[i].cost.scope); });
   judge_plausibility(record, bounds, roofs);
   warn_of_launch_sum(record);
 }

@@ -80,8 +80,18 @@ class DiskLines final : public LineFile {
 
 std::optional<std::string> DiskFiles::read(const std::filesystem::path& path) {
   std::error_code fault;
+  std::string text;
+  if (const auto size = std::filesystem::file_size(path, fault); !fault) {
+    text.reserve(size);
+  }
+  return read_pieces(path, [&](std::string_view piece) { text += piece; }) ? std::optional(std::move(text))
+                                                                           : std::nullopt;
+}
+
+bool DiskFiles::read_pieces(const std::filesystem::path& path, const std::function<void(std::string_view)>& take) {
+  std::error_code fault;
   if (!std::filesystem::exists(path, fault) && !fault) {
-    return {};
+    return false;
   }
   std::ifstream stream(path, std::ios::binary);
   if (!stream || std::filesystem::is_directory(path, fault)) {
@@ -89,20 +99,15 @@ std::optional<std::string> DiskFiles::read(const std::filesystem::path& path) {
   }
   // In blocks: character by character takes longer than parsing does, and a pipe has no size to read at once.
   constexpr std::size_t kBlock = std::size_t{1} << 20U;
-  std::string text;
-  if (const auto size = std::filesystem::file_size(path, fault); !fault) {
-    text.reserve(size + kBlock);
-  }
+  const auto block = std::make_unique<char[]>(kBlock);
   while (stream) {
-    const std::size_t before = text.size();
-    text.resize(before + kBlock);
-    stream.read(text.data() + before, static_cast<std::streamsize>(kBlock));
-    text.resize(before + static_cast<std::size_t>(stream.gcount()));
+    stream.read(block.get(), static_cast<std::streamsize>(kBlock));
+    take({block.get(), static_cast<std::size_t>(stream.gcount())});
   }
   if (stream.bad()) {
     reject("read", path, EIO);
   }
-  return text;
+  return true;
 }
 
 void DiskFiles::write(const std::filesystem::path& path, std::string_view text) {

@@ -140,8 +140,10 @@ void add_stability(Findings& out, const std::vector<Record>& records) {
 std::vector<ItemCorrelation> work_time_correlations(const std::vector<Record>& records) {
   std::map<std::string, std::vector<std::pair<double, double>>> points;
   for (const Record& record : records) {
-    const Items items = items_of(record);
-    if (is_steady(record) && record.totals->work.flops() > 0 && items.count.value_or(0.0) > 0.0) {
+    if (!is_steady(record) || record.totals->work.flops() <= 0) {
+      continue;
+    }
+    if (const Items items = items_of(record); items.count.value_or(0.0) > 0.0) {
       points[items.item].emplace_back(static_cast<double>(record.totals->work.flops().value()) / *items.count,
                                       time_of(record) / *items.count);
     }

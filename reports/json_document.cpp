@@ -2,6 +2,7 @@
 
 #include "operators/core/error.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <limits>
 
@@ -81,15 +82,9 @@ void JsonDocument::add_json(const Json& json) {
 }
 
 void JsonDocument::clear() {
-  entries_.clear();
-  texts_.clear();
+  count_ = 0;
+  texts_.release();
   open_.clear();
-}
-
-JsonDocument::Entry& JsonDocument::add(JsonKind kind) {
-  Entry& entry = entries_.emplace_back();
-  entry.kind = kind;
-  return entry;
 }
 
 void JsonDocument::add_unsigned(std::uint64_t value) {
@@ -101,19 +96,24 @@ void JsonDocument::add_unsigned(std::uint64_t value) {
 }
 
 void JsonDocument::add_text(std::string_view value) {
+  auto* copy = static_cast<char*>(texts_.allocate(std::max<std::size_t>(value.size(), 1), 1));
+  std::copy(value.begin(), value.end(), copy);
+  add_borrowed_text({copy, value.size()});
+}
+
+void JsonDocument::add_borrowed_text(std::string_view value) {
   Entry& entry = add(JsonKind::kText);
-  entry.offset = texts_.size();
+  entry.text = value.data();
   entry.length = static_cast<std::uint32_t>(value.size());
-  texts_ += value;
 }
 
 void JsonDocument::open(JsonKind kind) {
-  open_.push_back(entries_.size());
+  open_.push_back(count_);
   add(kind);
 }
 
 void JsonDocument::close() {
-  entries_[open_.back()].end = entries_.size();
+  entries_[open_.back()].end = count_;
   open_.pop_back();
 }
 
@@ -168,7 +168,7 @@ void add(simdjson::dom::element value, JsonDocument& out) {
     const simdjson::dom::object object = value.get_object().value_unsafe();
     out.open(JsonKind::kObject);
     for (const simdjson::dom::key_value_pair each : object) {
-      out.add_text(each.key);
+      out.add_borrowed_text(each.key);
       add(each.value, out);
     }
     out.close();
@@ -177,7 +177,7 @@ void add(simdjson::dom::element value, JsonDocument& out) {
   case element_type::INT64: out.add_integer(value.get_int64().value_unsafe()); return;
   case element_type::UINT64: out.add_unsigned(value.get_uint64().value_unsafe()); return;
   case element_type::DOUBLE: out.add_real(value.get_double().value_unsafe()); return;
-  case element_type::STRING: out.add_text(value.get_string().value_unsafe()); return;
+  case element_type::STRING: out.add_borrowed_text(value.get_string().value_unsafe()); return;
   case element_type::BOOL: out.add_flag(value.get_bool().value_unsafe()); return;
   case element_type::NULL_VALUE: out.add_null(); return;
   }
@@ -197,10 +197,12 @@ JsonParser::JsonParser() = default;
 #endif
 JsonParser::~JsonParser() = default;
 
-void JsonParser::read(std::string_view text, std::string_view what, JsonDocument& out) {
+void JsonParser::read(std::string_view text, std::string_view what, JsonDocument& out,
+                      [[maybe_unused]] std::size_t readable) {
 #ifdef ATTNPROF_SIMDJSON
   simdjson::dom::element root;
-  if (fast_->parser.parse(text.data(), text.size()).get(root) == simdjson::SUCCESS) {
+  const bool is_copied = readable < text.size() + simdjson::SIMDJSON_PADDING;
+  if (fast_->parser.parse(text.data(), text.size(), is_copied).get(root) == simdjson::SUCCESS) {
     out.clear();
     add(root, out);
     return;

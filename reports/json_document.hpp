@@ -1,9 +1,11 @@
 // A JSON text that is only read: one list of nodes in the order of the text, whose memory the next text uses again.
 // nlohmann's documents allocate for every key and value, which took most of the time of reading ten thousand records.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -63,6 +65,8 @@ class JsonDocument {
   void add_unsigned(std::uint64_t value);
   void add_real(double value) { add(JsonKind::kReal).real = value; }
   void add_text(std::string_view value);
+  /// Without a copy: the text must stay where it is until the document is cleared.
+  void add_borrowed_text(std::string_view value);
   /// Values and keys that follow are in it until it is closed.
   void open(JsonKind kind);
   void close();
@@ -75,15 +79,23 @@ class JsonDocument {
     union {
       std::int64_t integer = 0;
       double real;
-      std::size_t offset; ///< of a text, in texts_
-      std::size_t end;    ///< of an array or object: the entry after its last
+      const char* text;
+      std::size_t end; ///< of an array or object: the entry after its last
     };
   };
-  Entry& add(JsonKind kind);
+  Entry& add(JsonKind kind) {
+    if (count_ == entries_.size()) {
+      entries_.resize(std::max<std::size_t>(1024, 2 * count_));
+    }
+    Entry& entry = entries_[count_++];
+    entry.kind = kind;
+    return entry;
+  }
   void add_json(const nlohmann::ordered_json& json);
 
-  std::vector<Entry> entries_;
-  std::string texts_;
+  std::vector<Entry> entries_; ///< the first count_ of them; they are written again for each text
+  std::size_t count_ = 0;
+  std::pmr::monotonic_buffer_resource texts_;
   std::vector<std::size_t> open_;
 };
 
@@ -106,7 +118,7 @@ inline double JsonNode::real() const {
 }
 inline std::string_view JsonNode::text() const {
   const JsonDocument::Entry& entry = document_->entries_[index_];
-  return {document_->texts_.data() + entry.offset, entry.length};
+  return {entry.text, entry.length};
 }
 inline std::size_t JsonNode::after() const {
   const JsonDocument::Entry& entry = document_->entries_[index_];
@@ -122,8 +134,10 @@ class JsonParser {
   JsonParser(const JsonParser&) = delete;
   JsonParser& operator=(const JsonParser&) = delete;
 
-  /// Replaces the document. Throws operators::Error(kUsage) with `what` and the position of the fault.
-  void read(std::string_view text, std::string_view what, JsonDocument& out);
+  /// Replaces the document, which borrows its texts from this parser until that reads again. `readable` bytes from the
+  /// begin of the text on may be looked at; where there are 64 more than the text has, it is not copied.
+  /// Throws operators::Error(kUsage) with `what` and the position of the fault.
+  void read(std::string_view text, std::string_view what, JsonDocument& out, std::size_t readable = 0);
   /// The same without simdjson.
   static void read_portably(std::string_view text, std::string_view what, JsonDocument& out);
 

@@ -72,26 +72,44 @@ std::size_t hash_of(std::string_view key) {
 
 } // namespace
 
-std::optional<JsonNode> JsonReader::find(std::string_view key) const {
+/// Moves `at_` to the key, if it is among the next few; some that are written are never asked for.
+bool JsonReader::is_near(std::string_view key) const {
+  constexpr int kFew = 8;
   const JsonNode end = node_.end();
-  if (!(at_ != end && at_.text() == key)) {
-    if (!keys_) {
-      keys_.emplace();
-      for (JsonNode each = node_.first(); each != end; each = each.next().next()) {
-        keys_->set(hash_of(each.text()));
-      }
+  JsonNode each = at_;
+  for (int looked = 0; looked < kFew && each != end; ++looked, each = each.next().next()) {
+    if (each.text() == key) {
+      at_ = each;
+      return true;
     }
-    if (!keys_->test(hash_of(key))) {
-      return std::nullopt;
+  }
+  return false;
+}
+
+/// The same from the first key on.
+bool JsonReader::is_anywhere(std::string_view key) const {
+  const JsonNode end = node_.end();
+  if (!keys_) {
+    keys_.emplace();
+    for (JsonNode each = node_.first(); each != end; each = each.next().next()) {
+      keys_->set(hash_of(each.text()));
     }
-    JsonNode each = node_.first();
-    while (each != end && each.text() != key) {
-      each = each.next().next();
+  }
+  if (!keys_->test(hash_of(key))) {
+    return false;
+  }
+  for (JsonNode each = node_.first(); each != end; each = each.next().next()) {
+    if (each.text() == key) {
+      at_ = each;
+      return true;
     }
-    if (each == end) {
-      return std::nullopt;
-    }
-    at_ = each;
+  }
+  return false;
+}
+
+std::optional<JsonNode> JsonReader::find(std::string_view key) const {
+  if (!is_near(key) && !is_anywhere(key)) {
+    return std::nullopt;
   }
   const JsonNode value = at_.next();
   at_ = value.next();
@@ -203,10 +221,11 @@ std::int64_t JsonReader::needed_integer(std::string_view key) const {
 }
 
 std::string JsonReader::needed_text(std::string_view key) const {
-  if (!find(key)) {
+  const std::optional<JsonNode> found = find(key);
+  if (!found || found->kind() != JsonKind::kText) {
     reject(key, "a text");
   }
-  return text(key);
+  return std::string(found->text());
 }
 
 } // namespace attnprof::reports

@@ -41,6 +41,8 @@ class JsonReader {
  private:
   JsonReader(JsonNode node, const JsonReader& parent);
   void require_object() const;
+  [[nodiscard]] bool is_near(std::string_view key) const;
+  [[nodiscard]] bool is_anywhere(std::string_view key) const;
   [[nodiscard]] std::string what() const;
 
   std::shared_ptr<const JsonDocument> owned_; ///< null where the document is borrowed

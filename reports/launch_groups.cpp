@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace attnprof::reports {
 
@@ -41,40 +44,52 @@ void add_launch(LaunchGroup& group, const profilers::LaunchRecord& launch, const
   add(group.roof_time_s, roof == nullptr ? std::nullopt : roof->roof_time_s, is_first);
 }
 
+/// Time under each bound of the launches of a group.
+using BoundTimes = std::vector<std::pair<std::string_view, double>>;
+
+double& time_under(BoundTimes& times, std::string_view bound) {
+  const auto at = std::find_if(times.begin(), times.end(), [&](const auto& one) { return one.first == bound; });
+  return at == times.end() ? times.emplace_back(bound, 0.0).second : at->second;
+}
+
+/// The bound with most time so far is the group's.
+void add_bound(LaunchGroup& group, BoundTimes& times, const profilers::LaunchRecord& launch,
+               const profilers::RoofVerdict& roof) {
+  const double time_s = time_under(times, roof.bound) += launch.time_median_s.value_or(roof.roof_time_s.value_or(0.0));
+  if (group.bound.empty() || roof.bound == group.bound || time_s > time_under(times, group.bound)) {
+    group.bound = roof.bound;
+    group.ambiguous = is_ambiguous(roof);
+    group.roof_level = roof.roof_level;
+  }
+}
+
 } // namespace
 
 std::vector<LaunchGroup> launch_groups(const Record& record) {
+  using Key = std::tuple<std::string, std::string_view, std::string_view, std::string_view>;
   std::vector<LaunchGroup> groups;
-  std::map<std::vector<std::string>, std::size_t> positions;
-  std::vector<std::map<std::string, double>> bounds; // of each group: time by bound
+  std::map<Key, std::size_t> positions;
+  std::vector<BoundTimes> bounds; // of each group
   for (std::size_t i = 0; i < record.launches.size(); ++i) {
     const profilers::LaunchRecord& launch = record.launches[i];
     const profilers::RoofVerdict* roof = i < record.launch_roofs.size() ? &record.launch_roofs[i] : nullptr;
-    const std::string scope = without_block_number(launch.cost.scope);
-    const auto [at, is_new] =
-        positions.emplace(std::vector{scope, launch.cost.op, launch.cost.shape, launch.kernel_impl}, groups.size());
+    const auto [at, is_new] = positions.emplace(
+        Key{without_block_number(launch.cost.scope), launch.cost.op, launch.cost.shape, launch.kernel_impl},
+        groups.size());
     if (is_new) {
-      LaunchGroup group;
+      LaunchGroup& group = groups.emplace_back();
       group.scope = launch.cost.scope;
       group.op = launch.cost.op;
       group.shape = launch.cost.shape;
       group.kernel_impl = launch.kernel_impl;
-      groups.push_back(std::move(group));
       bounds.emplace_back();
     } else {
-      groups[at->second].scope = scope;
+      groups[at->second].scope = std::get<0>(at->first);
     }
     LaunchGroup& group = groups[at->second];
     add_launch(group, launch, roof);
     if (roof != nullptr && !roof->bound.empty()) {
-      double& time_s = bounds[at->second][roof->bound];
-      time_s += launch.time_median_s.value_or(roof->roof_time_s.value_or(0.0));
-      const bool leads = group.bound.empty() || time_s > bounds[at->second][group.bound] || roof->bound == group.bound;
-      if (leads) {
-        group.bound = roof->bound;
-        group.ambiguous = is_ambiguous(*roof);
-        group.roof_level = roof->roof_level;
-      }
+      add_bound(group, bounds[at->second], launch, *roof);
     } else if (roof != nullptr && group.roof_level.empty()) {
       group.roof_level = roof->roof_level;
     }

@@ -6,6 +6,7 @@
 #include <array>
 #include <fmt/format.h>
 #include <map>
+#include <numeric>
 #include <set>
 #include <variant>
 
@@ -26,13 +27,15 @@ bool names_itself(const ParamSpec& param) {
 
 /// "" where the value says nothing: absent, or a flag that is not set.
 std::string part(const ParamSpec& param, const Config& config) {
-  if (!config.has(param.name)) {
+  const operators::Value& known = config.get(param.name); // once: ten thousand configurations are in no cache
+  if (std::holds_alternative<std::monostate>(known)) {
     return {};
   }
   if (param.kind == ParamKind::kFlag) {
-    return config.flag(param.name) ? param.name : std::string();
+    const bool* is_set = std::get_if<bool>(&known);
+    return is_set != nullptr && *is_set ? param.name : std::string();
   }
-  const std::string value = operators::to_string(config.get(param.name));
+  const std::string value = operators::to_string(known);
   if (param.name == "layout" && value == "op") {
     return {};
   }
@@ -134,17 +137,24 @@ std::vector<std::string> telling_params(const std::vector<Record>& records) {
   return out;
 }
 
-std::vector<std::string> short_names(const std::vector<Record>& records) {
+std::vector<std::string> short_names(const std::vector<Record>& records, const std::vector<std::size_t>& which) {
   std::vector<const ParamSpec*> telling;
   for (const std::string& name : telling_params(records)) {
     telling.push_back(&operators::find_param(name));
   }
   std::vector<std::string> out;
-  for (const Record& record : records) {
-    const std::string name = join_parts(telling, record.config);
-    out.push_back(name.empty() ? record.id : name);
+  out.reserve(which.size());
+  for (const std::size_t i : which) {
+    std::string name = join_parts(telling, records[i].config);
+    out.push_back(name.empty() ? records[i].id : std::move(name));
   }
   return out;
+}
+
+std::vector<std::string> short_names(const std::vector<Record>& records) {
+  std::vector<std::size_t> all(records.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return short_names(records, all);
 }
 
 std::string short_name(const Record& record) {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
+#include <unordered_map>
 
 namespace attnprof::reports {
 
@@ -16,54 +16,85 @@ using profilers::Record;
 
 namespace {
 
-/// Adds a record, or puts it in the place of the one with its id.
-void place(RecordLines& out, std::map<std::string, std::size_t>& positions, Record record, std::string_view name,
-           std::size_t line_number) {
-  const auto [at, is_new] = positions.emplace(record.id, out.records.size());
-  if (is_new) {
-    out.records.push_back(std::move(record));
-    return;
-  }
-  out.notes.push_back(
-      fmt::format("{} line {} replaces an earlier line of the case '{}'", name, line_number, record.id));
-  out.records[at->second] = std::move(record);
-}
-
 bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
 } // namespace
 
-RecordLines read_record_lines(std::string_view text, std::string_view name) {
+struct RecordLineReader::State {
+  std::string name;
   RecordLines out;
-  std::map<std::string, std::size_t> positions;
+  std::unordered_map<std::string, std::size_t> positions; ///< of ids in out.records
   RecordParser parser;
+  std::string begun; ///< of the line that the pieces so far leave open
   std::size_t line_number = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = text.find('\n', begin);
-    const bool is_whole = end != std::string_view::npos;
-    const std::string_view line = text.substr(begin, is_whole ? end - begin : std::string_view::npos);
+
+  /// `readable`: as of JsonParser::read.
+  void read(std::string_view line, std::size_t readable) {
+    if (!is_blank(line)) {
+      place(parser.read(line, readable));
+    }
+  }
+
+  /// Adds a record, or puts it in the place of the one with its id.
+  void place(Record record) {
+    const auto [at, is_new] = positions.emplace(record.id, out.records.size());
+    if (is_new) {
+      out.records.push_back(std::move(record));
+      return;
+    }
+    out.notes.push_back(
+        fmt::format("{} line {} replaces an earlier line of the case '{}'", name, line_number, record.id));
+    out.records[at->second] = std::move(record);
+  }
+
+  void read_whole(std::string_view line, std::size_t readable) {
     ++line_number;
     try {
-      if (!is_blank(line)) {
-        place(out, positions, parser.read(line), name, line_number);
-      }
+      read(line, readable);
     } catch (const Error& fault) {
-      if (is_whole) {
-        throw Error(ErrorKind::kUsage, fmt::format("{} line {}: {}", name, line_number, fault.what()));
-      }
-      out.notes.push_back(fmt::format("{} line {} was cut off while it was written and is dropped; its case runs again",
-                                      name, line_number));
-      break;
+      throw Error(ErrorKind::kUsage, fmt::format("{} line {}: {}", name, line_number, fault.what()));
     }
-    if (!is_whole) {
-      break; // whole JSON without its line end: kept, but the writer starts it anew on a line of its own
-    }
-    begin = end + 1;
-    out.whole_bytes = begin;
+    out.whole_bytes += line.size() + 1;
   }
-  return out;
+};
+
+RecordLineReader::RecordLineReader(std::string_view name) : state_(std::make_unique<State>()) {
+  state_->name = name;
+}
+RecordLineReader::~RecordLineReader() = default;
+
+void RecordLineReader::take(std::string_view piece) {
+  for (std::size_t end = piece.find('\n'); end != std::string_view::npos; end = piece.find('\n')) {
+    if (state_->begun.empty()) {
+      state_->read_whole(piece.substr(0, end), piece.size());
+    } else {
+      state_->begun += piece.substr(0, end);
+      state_->read_whole(state_->begun, 0);
+      state_->begun.clear();
+    }
+    piece.remove_prefix(end + 1);
+  }
+  state_->begun += piece;
+}
+
+RecordLines RecordLineReader::finish() {
+  ++state_->line_number;
+  try {
+    state_->read(state_->begun, 0); // whole JSON without its line end is kept; the writer starts it anew
+  } catch (const Error&) {
+    state_->out.notes.push_back(fmt::format("{} line {} was cut off while it was written and is dropped; its case runs "
+                                            "again",
+                                            state_->name, state_->line_number));
+  }
+  return std::move(state_->out);
+}
+
+RecordLines read_record_lines(std::string_view text, std::string_view name) {
+  RecordLineReader reader(name);
+  reader.take(text);
+  return reader.finish();
 }
 
 RecordWriter RecordWriter::create(Files& files, const std::filesystem::path& path) {

@@ -24,6 +24,22 @@ struct RecordLines {
 /// (BUG-168).
 RecordLines read_record_lines(std::string_view text, std::string_view name);
 
+/// The same of a text that comes in pieces, which may end anywhere.
+class RecordLineReader {
+ public:
+  explicit RecordLineReader(std::string_view name);
+  ~RecordLineReader();
+  RecordLineReader(const RecordLineReader&) = delete;
+  RecordLineReader& operator=(const RecordLineReader&) = delete;
+  void take(std::string_view piece);
+  /// Once, after the last piece.
+  RecordLines finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 /// Appends records to a file, each on the disk before append returns.
 class RecordWriter {
  public:

@@ -9,8 +9,8 @@ namespace attnprof::reports {
 /// Reads lines of records.jsonl one after the other, in memory that each uses again.
 class RecordParser {
  public:
-  /// As record_from_line.
-  profilers::Record read(std::string_view line);
+  /// As record_from_line. `readable`: as of JsonParser::read.
+  profilers::Record read(std::string_view line, std::size_t readable = 0);
 
  private:
   JsonParser parser_;

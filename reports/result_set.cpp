@@ -74,22 +74,27 @@ bool is_lines_file(const std::filesystem::path& path) {
 ResultSet load_results(Files& files, const std::filesystem::path& path) {
   const bool is_folder = files.is_directory(path);
   const std::filesystem::path records = is_folder ? path / "records.jsonl" : path;
-  const auto text = files.read(records);
-  if (!text) {
+  ResultSet out;
+  bool exists = false;
+  if (is_lines_file(records)) {
+    RecordLineReader reader(records.string());
+    exists = files.read_pieces(records, [&](std::string_view piece) { reader.take(piece); });
+    RecordLines lines = reader.finish();
+    out.records = std::move(lines.records);
+    out.notes = std::move(lines.notes);
+  } else if (const auto text = files.read(records)) {
+    exists = true;
+    out.records = load_document(*text, path);
+  }
+  if (!exists) {
     throw Error(ErrorKind::kIo,
                 is_folder ? fmt::format("{} holds no records.jsonl: it is no folder of a run", path.string())
                           : fmt::format("{} does not exist: give the folder of a run, a records.jsonl or the output of "
                                         "run --json",
                                         path.string()));
   }
-  ResultSet out;
   if (is_lines_file(records)) {
-    RecordLines lines = read_record_lines(*text, records.string());
-    out.records = std::move(lines.records);
-    out.notes = std::move(lines.notes);
     out.machine = load_machine(files, records.parent_path() / "machine.json", out.notes);
-  } else {
-    out.records = load_document(*text, path);
   }
   if (out.machine) {
     derive_all(out);

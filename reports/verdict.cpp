@@ -253,11 +253,11 @@ std::string flops_sentence(const std::vector<Record>& records) {
   const auto [light_index, heavy_index] = found.contradictions.front();
   const Record& light = records[light_index];
   const Record& heavy = records[heavy_index];
-  const std::vector<std::string> names = short_names(records);
+  const std::vector<std::string> names = short_names(records, {light_index, heavy_index});
   const auto light_flops = static_cast<double>(light.totals->work.flops().value());
   const auto heavy_flops = static_cast<double>(heavy.totals->work.flops().value());
   return out + fmt::format("; the clearest exception: {} needs {} of the FLOPs of {} and takes {:.1f} times as long.",
-                           names[light_index], whole_percent(light_flops / heavy_flops), names[heavy_index],
+                           names[0], whole_percent(light_flops / heavy_flops), names[1],
                            *light.measured->time_median_s / *heavy.measured->time_median_s);
 }
 

@@ -23,6 +23,9 @@ std::string bounds_sentence(const std::vector<profilers::Record>& records);
 /// "gqa standard seq_len=196": the parameters that tell the records apart, for each record; parameters that follow from
 /// those named before are left out. Where nothing differs, the name of the workload.
 std::vector<std::string> short_names(const std::vector<profilers::Record>& records);
+/// Of some of them, told apart from all.
+std::vector<std::string> short_names(const std::vector<profilers::Record>& records,
+                                     const std::vector<std::size_t>& which);
 /// Those parameters, in printing order; the workload (model, layout, variant) is always among them where it is set.
 std::vector<std::string> telling_params(const std::vector<profilers::Record>& records);
 /// The same for a record by itself: the workload, its size and whatever is not usual.

@@ -107,7 +107,8 @@ function plotly_traces(chart, theme, geometry) {
 function marks_trace(chart, theme, targets) {
   const marks = chart.marks;
   marks.forEach(mark => targets.push({...mark, curve: "marks"}));
-  const colour = mark => mark.series === null ? theme.soft : css_colour(`--s${mark.series % 8}`);
+  const colours = Array.from({length: 8}, (_, at) => css_colour(`--s${at}`)); // asked once: each question styles the page
+  const colour = mark => mark.series === null ? theme.soft : colours[mark.series % 8];
   return {type: "scatter", mode: "markers", name: "marks", hoverinfo: "none", cliponaxis: false,
     x: marks.map(mark => mark.x), y: marks.map(mark => mark.y),
     marker: {symbol: marks.map(mark => plotly_shape(mark.series) + (mark.filled ? "" : "-open") + (mark.unsteady ? "-dot" : "")),

@@ -24,9 +24,10 @@ Json page_number(double value) {
   if (!std::isfinite(value)) {
     return nullptr;
   }
-  const std::string text = fmt::format("{:.6g}", value);
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.begin(), text.end(), value, std::chars_format::general, 6).ptr;
   double out = 0.0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
+  std::from_chars(text.begin(), end, out);
   // Whole numbers print without ".0".
   return out == std::floor(out) && std::abs(out) < 1e15 ? Json(static_cast<std::int64_t>(out)) : Json(out);
 }
@@ -221,8 +222,8 @@ std::size_t add_samples(Json& out, const std::vector<Record>& records, const Sam
   return left_out;
 }
 
-void add_cases(Json& out, const ResultSet& results, const RooflineChart& roofline, const ThroughputChart& throughput) {
-  const std::vector<std::string> names = short_names(results.records);
+void add_cases(Json& out, const ResultSet& results, const std::vector<std::string>& names,
+               const RooflineChart& roofline, const ThroughputChart& throughput) {
   std::map<std::string, int> series;
   out["series"] = Json::array();
   out["cases"] = Json::array();
@@ -257,7 +258,8 @@ void add_cases(Json& out, const ResultSet& results, const RooflineChart& rooflin
 
 } // namespace
 
-void add_charts(Json& out, const ResultSet& results, const SampleLimits& limits) {
+void add_charts(Json& out, const ResultSet& results, const std::vector<std::string>& names,
+                const SampleLimits& limits) {
   const RooflineChart roofline = roofline_chart(results);
   const ThroughputChart throughput = throughput_chart(results);
   out["roofs"] = Json::array();
@@ -269,7 +271,7 @@ void add_charts(Json& out, const ResultSet& results, const SampleLimits& limits)
     out["roofline"] = {{"x", Json::array({0, 0})}, {"y", Json::array({0, 0})}};
   }
   out["throughput"] = {{"x", range_json(throughput.x)}, {"y", range_json(throughput.y)}, {"item", throughput.item}};
-  add_cases(out, results, roofline, throughput);
+  add_cases(out, results, names, roofline, throughput);
   out["plan_pairs"] = plan_pairs(results.records);
   out["fronts"] = fronts_json(throughput);
   out["ranking"] = ranking_json(results.records);

@@ -4,6 +4,8 @@
 #include "reports/result_set.hpp"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace attnprof::reports {
 
@@ -18,7 +20,8 @@ struct SampleLimits {
 };
 
 /// Adds roofs, axis ranges, cases with their series, plan pairs, front, correlations, contradictions, layout families,
-/// trajectories, caches, byte ladder and samples to `out`.
-void add_charts(Json& out, const ResultSet& results, const SampleLimits& limits = {});
+/// trajectories, caches, byte ladder and samples to `out`. `names`: of the records, as short_names gives them.
+void add_charts(Json& out, const ResultSet& results, const std::vector<std::string>& names,
+                const SampleLimits& limits = {});
 
 } // namespace attnprof::reports

@@ -133,12 +133,22 @@ std::size_t add_kernels(Json& out, const std::vector<Record>& records, std::size
   return left_out;
 }
 
-void add_warnings(Json& out, const std::vector<Record>& records) {
-  const std::vector<std::string> names = short_names(records);
+void add_warnings(Json& out, const std::vector<Record>& records, const std::vector<std::string>& names) {
   out["warnings"] = Json::array();
   for (const WarningGroup& group : warning_groups(records)) {
     out["warnings"].push_back(group_text(group, names));
   }
+}
+
+std::string replaced(const std::string& text, char which, std::string_view by) {
+  std::string out;
+  out.reserve(text.size());
+  std::size_t begin = 0;
+  for (std::size_t at = text.find(which); at != std::string::npos; at = text.find(which, begin)) {
+    out.append(text, begin, at - begin).append(by);
+    begin = at + 1;
+  }
+  return out.append(text, begin);
 }
 
 } // namespace
@@ -151,8 +161,9 @@ Payload html_payload(const ResultSet& results, const PayloadLimits& limits, cons
   add_rows(out.json, results.records, main_only);
   const std::size_t left_out =
       add_kernels(out.json, results.records, main_only ? limits.kernel_rows / 2 : limits.kernel_rows);
-  add_charts(out.json, results, main_only ? SampleLimits{50, 10'000} : SampleLimits{});
-  add_warnings(out.json, results.records);
+  const std::vector<std::string> names = short_names(results.records);
+  add_charts(out.json, results, names, main_only ? SampleLimits{50, 10'000} : SampleLimits{});
+  add_warnings(out.json, results.records, names);
   if (!history.is_null()) {
     out.json["history"] = history;
   }
@@ -168,17 +179,7 @@ Payload html_payload(const ResultSet& results, const PayloadLimits& limits, cons
 }
 
 std::string script_safe_json(const Json& json) {
-  std::string out;
-  for (const char c : json_text(json)) {
-    if (c == '<') {
-      out += "\\u003c";
-    } else if (c == '>') {
-      out += "\\u003e";
-    } else {
-      out += c;
-    }
-  }
-  return out;
+  return replaced(replaced(json_text(json), '<', "\\u003c"), '>', "\\u003e");
 }
 
 } // namespace attnprof::reports

@@ -1,4 +1,6 @@
+#include "reports/record_json.hpp"
 #include "tests/integration/cli_support.hpp"
+#include "tests/unit/reports_records.hpp"
 
 #include <fstream>
 #include <functional>
@@ -18,6 +20,22 @@ void copy_run(const Workplace& place, const std::string& from, const std::string
     if (const json changed = change(i, records[i]); !changed.is_null()) {
       file << changed.dump() << "\n";
     }
+  }
+}
+
+/// A run of six cases with 20 equal samples each. Nothing is measured: under load a case may get a single sample, or
+/// none.
+void write_run(const Workplace& place, const std::string& folder) {
+  std::filesystem::create_directory(place.file(folder));
+  std::ofstream file(place.file(folder) / "records.jsonl", std::ios::binary);
+  for (int i = 0; i < 6; ++i) {
+    attnprof::profilers::Record record = measured_record(i % 2 == 0 ? "mha" : "gqa");
+    record.id += ":dim=" + std::to_string(64 + i);
+    attnprof::profilers::Measurement& measured = *record.measured;
+    measured.samples_s.assign(20, *measured.time_median_s);
+    measured.conditions.clear();
+    measured.time_min_s = measured.time_ci_low_s = measured.time_ci_high_s = measured.time_median_s;
+    file << attnprof::reports::record_line(record) << "\n";
   }
 }
 
@@ -68,8 +86,7 @@ const std::map<std::string, std::optional<std::string>> kSharedRunner = {{"CI", 
 
 TEST_CASE("compare: two runs as a gate") {
   const Workplace place;
-  REQUIRE(place.run(kSmallSweep + " -o measured").exit_code == 0);
-  copy_run(place, "measured", "before", [](std::size_t, json r) { return steady(std::move(r)); });
+  write_run(place, "before");
   CHECK(place.run("compare before before").exit_code == 0);
   CHECK(place.run("compare before before/records.jsonl").exit_code == 0);
 
@@ -83,6 +100,20 @@ TEST_CASE("compare: two runs as a gate") {
   CHECK(place.run("compare slow before --threshold 50%").exit_code == 0);
   CHECK(place.run("compare before slow --threshold 200%").exit_code == 0);
   CHECK(place.run("compare before slow --threshold 50% --fail-on missing").exit_code == 0);
+
+  // However slow, a single sample proves nothing, says so, and fails only who asked for it.
+  copy_run(place, "before", "once", [](std::size_t i, json r) {
+    if (i == 4) {
+      r = scaled(std::move(r), 2.5);
+      r["measured"]["samples_s"] = {r["measured"]["time_median_s"]};
+    }
+    return r;
+  });
+  const RunResult once = place.run("compare before once --threshold 50%");
+  INFO(once.out);
+  CHECK(once.exit_code == 0);
+  CHECK(has(once.out, "not enough samples: 20 before and 1 now, and 5 are needed"));
+  CHECK(place.run("compare before once --threshold 50% --fail-on regress,inconclusive").exit_code == 6);
 
   copy_run(place, "before", "fewer", [](std::size_t i, json r) { return i == 0 ? json() : r; });
   CHECK(place.run("compare before fewer").exit_code == 5);

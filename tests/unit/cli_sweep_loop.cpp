@@ -122,6 +122,17 @@ TEST_CASE("sweep loop: resuming runs what is missing and leaves the rest byte fo
   kept.pop_back();
   CHECK(kept == before);
   CHECK(bench.err.str().find("2 of 3 rows are already there") != std::string::npos);
+  CHECK(bench.err.str().find("other cases") == std::string::npos);
+}
+
+TEST_CASE("sweep loop: rows of cases that the resumed sweep does not have stay, and it says how many") {
+  Bench bench;
+  bench.sweep(plan_of({"a", "b"}));
+  bench.err.str("");
+  CHECK(bench.sweep(plan_of({"b", "b:threads=1"})).size() == 2);
+  CHECK(bench.lines().size() == 3);
+  CHECK(bench.err.str().find("1 of 2 rows are already there; 1 row of other cases stays beside them, as of 'a'") !=
+        std::string::npos);
 }
 
 TEST_CASE("sweep loop: an interrupt skips the rest, which resuming runs (BUG-167)") {

@@ -33,6 +33,31 @@ Samples correlated_samples(std::size_t count, double center, double spread, doub
 
 } // namespace
 
+TEST_CASE("bootstrap medians are those of resamples that are written out and sorted") {
+  for (const std::size_t count : {1, 2, 5, 10, 33, 700}) {
+    for (const bool ties : {false, true}) {
+      Samples samples = uniform_samples(count, 5, 4, static_cast<unsigned>(count));
+      for (double& sample : samples)
+        sample = ties ? std::round(sample) : sample;
+      for (const std::size_t block : {std::size_t{1}, bootstrap_block(count), count}) {
+        const BootstrapOptions options;
+        std::mt19937_64 generator(options.seed);
+        const Samples found = bootstrap_medians(samples, block, options);
+        REQUIRE(found.size() >= 100);
+        for (const double one : found) {
+          Samples resample;
+          while (resample.size() < count) {
+            const std::size_t start = draw_below(generator, count);
+            for (std::size_t i = 0; i < block && resample.size() < count; ++i)
+              resample.push_back(samples[(start + i) % count]);
+          }
+          REQUIRE(one == *median(resample));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("median and quantile of small sets") {
   CHECK_FALSE(median(Samples{}));
   CHECK(*median(Samples{3}) == 3);

@@ -5,6 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/temp_dir.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -26,6 +27,26 @@ TEST_CASE("files are read whole, replaced whole, and absent files are absent") {
   files.make_directory(folder / "b/c");
   CHECK(files.is_directory(folder / "b/c"));
   CHECK_FALSE(files.is_directory(folder / "a"));
+}
+
+TEST_CASE("files are read piece by piece too, each byte once") {
+  const tests::TempDir folder;
+  DiskFiles files;
+  std::string text;
+  while (text.size() < 3'000'000) {
+    text += std::to_string(text.size()) + "\n";
+  }
+  files.write(folder / "large", text);
+  std::string found;
+  std::size_t longest = 0;
+  CHECK(files.read_pieces(folder / "large", [&](std::string_view piece) {
+    found += piece;
+    longest = std::max(longest, piece.size());
+  }));
+  CHECK(found == text);
+  CHECK(longest < text.size());
+  CHECK(*files.read(folder / "large") == text);
+  CHECK_FALSE(files.read_pieces(folder / "none", [](std::string_view) { FAIL("there is no piece"); }));
 }
 
 TEST_CASE("lines are appended after what is kept") {

@@ -7,6 +7,7 @@
 #include "tests/unit/reports_records.hpp"
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <random>
@@ -244,6 +245,52 @@ TEST_CASE("BUG-168: a torn last line is dropped with a note, damage elsewhere na
   CHECK_THROWS_WITH(read_record_lines(one + "{\"torn\": \n" + two, "r.jsonl"), Contains("r.jsonl line 2"));
   CHECK_THROWS_WITH(read_record_lines(one + "{\"torn\": \n", "r.jsonl"), Contains("r.jsonl line 2"));
   CHECK(read_record_lines("", "r.jsonl").records.empty());
+}
+
+TEST_CASE("records are read alike however the text is cut into pieces") {
+  const std::string text = record_line(tests::measured_record("mha")) + "\n\n" +
+                           record_line(tests::measured_record("gqa")) + "\r\n" + record_line(derived_record()) +
+                           "\n{\"torn\"";
+  const RecordLines whole_text = read_record_lines(text, "r.jsonl");
+  REQUIRE(whole_text.records.size() == 2); // the derived one is the first case again
+  REQUIRE(whole_text.notes.size() == 2);
+  for (const std::size_t size : {std::size_t{1}, std::size_t{7}, std::size_t{64}, std::size_t{1000}, text.size() - 1}) {
+    INFO(size);
+    RecordLineReader reader("r.jsonl");
+    for (std::size_t at = 0; at < text.size(); at += size) {
+      reader.take(std::string_view(text).substr(at, size));
+    }
+    const RecordLines lines = reader.finish();
+    CHECK(lines.notes == whole_text.notes);
+    CHECK(lines.whole_bytes == whole_text.whole_bytes);
+    REQUIRE(lines.records.size() == whole_text.records.size());
+    for (std::size_t i = 0; i < lines.records.size(); ++i) {
+      CHECK(whole(lines.records[i]) == whole(whole_text.records[i]));
+    }
+  }
+}
+
+TEST_CASE("a record is the same whatever the order of its keys") {
+  const Json json = record_to_json(derived_record());
+  const std::function<Json(const Json&)> reversed = [&](const Json& value) {
+    if (!value.is_object()) {
+      Json out = value;
+      for (Json& each : out) {
+        each = value.is_array() ? reversed(each) : each;
+      }
+      return value.is_array() ? out : value;
+    }
+    std::vector<std::pair<std::string, Json>> entries;
+    for (const auto& [key, each] : value.items()) {
+      entries.emplace_back(key, reversed(each));
+    }
+    Json out = Json::object();
+    for (auto at = entries.rbegin(); at != entries.rend(); ++at) {
+      out[at->first] = std::move(at->second);
+    }
+    return out;
+  };
+  CHECK(whole(record_from_json(reversed(json))) == whole(record_from_json(json)));
 }
 
 TEST_CASE("resuming cuts the torn tail off and keeps every whole line as it is") {

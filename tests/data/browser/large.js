@@ -17,6 +17,11 @@
     render();
     found.looks.filter = looks / cases.length;
     for (const id of ["phases-note", "cache-note", "bytes-note", "kernels-note"]) found.notes[id] = by_id(id).textContent;
+    state.words = "";
+    render();
+    for (const fold of document.querySelectorAll("details.twin")) fold.open = true;
+    for (const one of sections) one.draw(); // with every table beside its chart
+    found.rows = Math.max(...[...document.querySelectorAll("table")].map(table => table.tBodies[0].rows.length));
     found.elements = document.querySelectorAll("*").length;
     found.resources = performance.getEntriesByType("resource").map(entry => entry.name);
     found.pwned = typeof pwned !== "undefined";
