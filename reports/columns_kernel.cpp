@@ -74,7 +74,7 @@ std::vector<KernelColumn> counted() {
       column("bytes_written", "B", whole, model, "Bytes written, each operand once.", "",
              from_cost([](const LaunchCost& c) { return c.bytes.written; })),
       column("bytes", "B", whole, model, "Bytes that cross the launch boundary.", "bytes_read + bytes_written",
-             from_cost(bytes_of)),
+             from_cost([](const LaunchCost& c) { return bytes_of(c); })),
       column("intensity", "FLOP/B", Type::kReal, Origin::kDerived, "Arithmetic intensity; absent where no byte moves.",
              "flops / bytes",
              from_cost([](const LaunchCost& c) { return ratio(real(c.work.flops()), real(bytes_of(c))); })),
