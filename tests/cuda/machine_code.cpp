@@ -17,8 +17,8 @@ TEST_CASE("machine code: no kernel uses local memory, and each has the instructi
   }
   CHECK(arguments.size() >= 7);
   const RunResult run = run_program("/usr/bin/env", arguments);
-  if (run.exit_code == 3) {
-    WARN("skipped: " << run.err); // release builds compress device code
+  if (run.exit_code == 3 || run.exit_code == 127) { // compressed, as in a release, or no Python
+    WARN("skipped: " << run.err);
     return;
   }
   INFO(run.out << run.err);

@@ -6,6 +6,9 @@
 #include <string>
 #include <utility>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
 #if !defined(__x86_64__)
 #include <ucontext.h>
 #endif
@@ -15,6 +18,15 @@ namespace {
 
 constexpr unsigned kWarp = 32;
 constexpr std::size_t kStackBytes = std::size_t{256} * 1024; // sanitizers make frames large
+
+/// A thread leaves its last frame without returning from it: the sanitizer still guards what lay around its variables.
+void forget_frames(std::byte* stack) {
+#if defined(__SANITIZE_ADDRESS__)
+  ASAN_UNPOISON_MEMORY_REGION(stack, kStackBytes);
+#else
+  static_cast<void>(stack);
+#endif
+}
 
 #if defined(__x86_64__)
 // ucontext makes a system call for every switch, and a reduction over a warp takes hundreds of switches.
@@ -45,6 +57,7 @@ class Fiber {
  public:
   Fiber() : stack_(new std::byte[kStackBytes]) {}
   void prepare(void (*entry)()) {
+    forget_frames(stack_.get());
     auto top = reinterpret_cast<std::uintptr_t>(stack_.get() + kStackBytes) & ~std::uintptr_t{15};
     auto* words = reinterpret_cast<void**>(top);
     *--words = nullptr;                        // where entry would return to: it never does
@@ -68,6 +81,7 @@ class Fiber {
   using Scheduler = ucontext_t;
   Fiber() : stack_(new std::byte[kStackBytes]) {}
   void prepare(void (*entry)()) {
+    forget_frames(stack_.get());
     getcontext(&context_);
     context_.uc_stack.ss_sp = stack_.get();
     context_.uc_stack.ss_size = kStackBytes;
