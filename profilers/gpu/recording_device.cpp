@@ -13,7 +13,6 @@ namespace attnprof::profilers {
 namespace {
 
 namespace gpu = operators::gpu;
-using nlohmann::json;
 using operators::Error;
 using operators::ErrorKind;
 
@@ -26,11 +25,11 @@ void keep(std::vector<Value>& list, Value value) {
   }
 }
 
-json number(std::optional<double> value) {
-  return value ? json(*value) : json(nullptr);
+nlohmann::json number(std::optional<double> value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
-json facts_json(const gpu::DeviceFacts& facts) {
+nlohmann::json facts_json(const gpu::DeviceFacts& facts) {
   return {{"name", facts.name},
           {"chip", facts.chip},
           {"compute_major", facts.compute_major},
@@ -43,8 +42,8 @@ json facts_json(const gpu::DeviceFacts& facts) {
           {"runtime_version", facts.runtime_version}};
 }
 
-json ceilings_json(const std::vector<gpu::DeviceCeiling>& ceilings) {
-  json out = json::array();
+nlohmann::json ceilings_json(const std::vector<gpu::DeviceCeiling>& ceilings) {
+  nlohmann::json out = nlohmann::json::array();
   for (const gpu::DeviceCeiling& one : ceilings) {
     out.push_back({{"what", one.what}, {"per_s", one.per_s}, {"source", one.source}});
   }
@@ -110,11 +109,11 @@ class RecordingDevice final : public gpu::Device {
   std::vector<std::string> metric_names() override { return device_->metric_names(); }
   gpu::CardState card_state() override {
     gpu::CardState out = device_->card_state();
-    keep(cards_, json{{"sm_clock_hz", number(out.sm_clock_hz)},
-                      {"memory_clock_hz", number(out.memory_clock_hz)},
-                      {"temperature_c", number(out.temperature_c)},
-                      {"power_w", number(out.power_w)},
-                      {"throttle_reasons", out.throttle_reasons}});
+    keep(cards_, nlohmann::json{{"sm_clock_hz", number(out.sm_clock_hz)},
+                                {"memory_clock_hz", number(out.memory_clock_hz)},
+                                {"temperature_c", number(out.temperature_c)},
+                                {"power_w", number(out.power_w)},
+                                {"throttle_reasons", out.throttle_reasons}});
     return out;
   }
   gpu::DeviceCeilings measure_ceilings() override {
@@ -124,14 +123,14 @@ class RecordingDevice final : public gpu::Device {
 
  private:
   /// What an earlier process wrote; empty where nothing did.
-  [[nodiscard]] json earlier() const {
+  [[nodiscard]] nlohmann::json earlier() const {
     std::ifstream stream(file_);
-    const json out = json::parse(stream, nullptr, false);
-    return out.is_object() ? out : json::object();
+    const nlohmann::json out = nlohmann::json::parse(stream, nullptr, false);
+    return out.is_object() ? out : nlohmann::json::object();
   }
 
   void write_file() const {
-    json out = earlier();
+    nlohmann::json out = earlier();
     const auto put = [&](const char* key, const auto& list) {
       if (!list.empty() || !out.contains(key)) {
         out[key] = list;
@@ -151,7 +150,7 @@ class RecordingDevice final : public gpu::Device {
     put("card", cards_);
     out["passes"] = std::max(passes_, out.value("passes", std::int64_t{0}));
     for (const auto& [metric, values] : metrics_) {
-      json& list = out["metrics"][metric];
+      nlohmann::json& list = out["metrics"][metric];
       for (const double value : values) {
         if (list.size() < kMostValues) {
           list.push_back(value);
@@ -159,7 +158,7 @@ class RecordingDevice final : public gpu::Device {
       }
     }
     if (!out.contains("metrics")) {
-      out["metrics"] = json::object();
+      out["metrics"] = nlohmann::json::object();
     }
     put("ceilings", ceilings_json(ceilings_ ? ceilings_->measured : std::vector<gpu::DeviceCeiling>()));
     put("sustained", ceilings_json(ceilings_ ? ceilings_->sustained : std::vector<gpu::DeviceCeiling>()));
@@ -177,7 +176,7 @@ class RecordingDevice final : public gpu::Device {
   std::filesystem::path file_;
   std::optional<gpu::LevelReport> level_;
   std::vector<double> sample_s_, kernel_s_, gap_s_;
-  std::vector<json> cards_;
+  std::vector<nlohmann::json> cards_;
   std::int64_t passes_ = 0;
   std::map<std::string, std::vector<double>> metrics_;
   std::optional<gpu::DeviceCeilings> ceilings_;

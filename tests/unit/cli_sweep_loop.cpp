@@ -126,7 +126,7 @@ TEST_CASE("sweep loop: resuming runs what is missing and leaves the rest byte fo
 }
 
 TEST_CASE("sweep loop: rows of cases that the resumed sweep does not have stay, and it says how many") {
-  Bench bench;
+  LoopBench bench;
   bench.sweep(plan_of({"a", "b"}));
   bench.err.str("");
   CHECK(bench.sweep(plan_of({"b", "b:threads=1"})).size() == 2);
