@@ -23,14 +23,14 @@ Graph batched_product(DType dtype, const PeerCase& shape) {
   return b.take();
 }
 
-struct Shape {
+struct ProductShape {
   const char* name;
   std::int64_t m, n, k;
 };
 
 // Tokens: ViT has 197 with its class token. EfficientViT-M4 has maps of 14, 7 and 4 squared, 128, 256 and 384 channels,
 // FFNs twice as wide, and projects q and k to 16 a head.
-constexpr Shape kNetworks[] = {
+constexpr ProductShape kNetworks[] = {
     {"ViT-T projection", 197, 192, 192},     {"ViT-T FFN up", 197, 768, 192},
     {"ViT-T FFN down", 197, 192, 768},       {"ViT-S projection", 197, 384, 384},
     {"ViT-S FFN up", 197, 1536, 384},        {"ViT-S FFN down", 197, 384, 1536},
@@ -41,23 +41,23 @@ constexpr Shape kNetworks[] = {
     {"M4 stage 2 FFN down", 49, 256, 512},   {"M4 stage 3 projection", 16, 384, 384},
     {"M4 stage 3 FFN up", 16, 768, 384},     {"M4 stage 3 FFN down", 16, 384, 768},
 };
-constexpr Shape kSquares[] = {
+constexpr ProductShape kSquares[] = {
     {"square 1024", 1024, 1024, 1024}, {"square 2048", 2048, 2048, 2048}, {"square 4096", 4096, 4096, 4096}};
-constexpr Shape kLlama[] = {
+constexpr ProductShape kLlama[] = {
     {"Llama-8B q projection", 128, 4096, 4096},
     {"Llama-8B kv projection", 128, 1024, 4096},
     {"Llama-8B FFN up", 128, 14336, 4096},
 };
-constexpr Shape kLlamaRows[] = {{"Llama-8B q projection", 1, 4096, 4096},
-                                {"Llama-8B FFN up", 1, 14336, 4096},
-                                {"Llama-8B FFN down", 1, 4096, 14336}};
-constexpr Shape kSmall[] = {{"small product", 24, 32, 64}};
+constexpr ProductShape kLlamaRows[] = {{"Llama-8B q projection", 1, 4096, 4096},
+                                       {"Llama-8B FFN up", 1, 14336, 4096},
+                                       {"Llama-8B FFN down", 1, 4096, 14336}};
+constexpr ProductShape kSmall[] = {{"small product", 24, 32, 64}};
 
 class Products {
  public:
   explicit Products(const CaseRequest& request) : request_(request) {}
 
-  void add(const std::string& bar, const Shape& shape, std::int64_t batch, DType dtype, int threads) {
+  void add(const std::string& bar, const ProductShape& shape, std::int64_t batch, DType dtype, int threads) {
     Case out =
         common(fmt::format("{}{}", shape.name, batch > 1 ? fmt::format(", batch {}", batch) : ""), dtype, threads);
     const std::int64_t m = shape.m * batch;
@@ -69,7 +69,7 @@ class Products {
     cases.push_back(std::move(out));
   }
 
-  void add_batched(const std::string& bar, const Shape& shape, std::int64_t batch, bool transposed, DType dtype,
+  void add_batched(const std::string& bar, const ProductShape& shape, std::int64_t batch, bool transposed, DType dtype,
                    int threads) {
     Case out =
         common(fmt::format("{} {}x[{}x{}x{}]{}", shape.name, batch, shape.m, shape.n, shape.k, transposed ? "T" : ""),
@@ -83,7 +83,7 @@ class Products {
   }
 
   /// The same product with a narrower instruction set.
-  void add_isa(const Shape& shape) {
+  void add_isa(const ProductShape& shape) {
     Case out = common(shape.name, DType::kF32, 1);
     out.launches = weight_product(DType::kF32, shape.m, shape.n, shape.k);
     out.options.products = operators::Products::kOwn;
@@ -105,7 +105,8 @@ class Products {
   }
   static LimitKind compute_limit(DType dtype) { return dtype == DType::kBf16 ? LimitKind::kBf16 : LimitKind::kFma; }
 
-  static PeerCase peer(PeerOp op, DType dtype, int threads, std::int64_t batch, const Shape& shape, bool transposed) {
+  static PeerCase peer(PeerOp op, DType dtype, int threads, std::int64_t batch, const ProductShape& shape,
+                       bool transposed) {
     PeerCase out;
     out.op = op;
     out.dtype = dtype;
@@ -140,7 +141,7 @@ class Products {
 
 void add_all(Products& products, const CaseRequest& request, DType dtype, int threads) {
   for (const std::int64_t batch : {1, 8}) {
-    for (const Shape& shape : kNetworks) {
+    for (const ProductShape& shape : kNetworks) {
       // Two threads and bf16 take a part of the shapes: the others say the same again.
       const bool chosen = std::string_view(shape.name).starts_with("ViT-") && batch == 8;
       if ((threads == 1 && dtype == DType::kF32) || chosen) {
@@ -148,12 +149,12 @@ void add_all(Products& products, const CaseRequest& request, DType dtype, int th
       }
     }
   }
-  for (const Shape& shape : kLlama) {
+  for (const ProductShape& shape : kLlama) {
     if (threads == 1 || shape.n == 4096) {
       products.add("projection", shape, 1, dtype, threads);
     }
   }
-  for (const Shape& shape : kSquares) {
+  for (const ProductShape& shape : kSquares) {
     if (threads == 1 ? dtype == DType::kF32 || shape.m < 4096 : shape.m == 1024) {
       products.add("square", shape, 1, dtype, threads);
     }
@@ -168,7 +169,7 @@ void add_all(Products& products, const CaseRequest& request, DType dtype, int th
   }
   products.add_batched("tiny", {"scores", 49, 49, 16}, 256, true, dtype, threads);
   products.add_batched("tiny", {"mix", 49, 16, 49}, 256, false, dtype, threads);
-  for (const Shape& shape : kLlamaRows) {
+  for (const ProductShape& shape : kLlamaRows) {
     products.add("matvec", shape, 1, dtype, threads);
   }
   static_cast<void>(request);
@@ -191,7 +192,7 @@ std::vector<Case> product_cases(const CaseRequest& request) {
     }
   }
   if (!request.narrower_isa.empty()) {
-    for (const Shape& shape : {kNetworks[1], kNetworks[7], kSquares[0]}) {
+    for (const ProductShape& shape : {kNetworks[1], kNetworks[7], kSquares[0]}) {
       products.add_isa(shape);
     }
   }

@@ -4,6 +4,8 @@
 #include "tests/gpu_emulation/device.hpp"
 #include "tests/support/catch.hpp"
 
+#include <fmt/format.h>
+
 using namespace attnprof::operators;
 using namespace attnprof::operators::gpu;
 
