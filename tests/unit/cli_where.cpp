@@ -129,9 +129,9 @@ TEST_CASE("where: arithmetic that has no result is an error, never a wrong answe
 }
 
 TEST_CASE("where: deep nesting is refused instead of overflowing the stack") {
-  CHECK(refusal(std::string(500, '(') + "true").find("nested") != std::string::npos);
-  CHECK(refusal(std::string(500, '!') + "true").find("nested") != std::string::npos);
-  CHECK(refusal(std::string(500, '-') + "1 < 2").find("nested") != std::string::npos);
+  CHECK(refusal(std::string(500, '(').append("true")).find("nested") != std::string::npos);
+  CHECK(refusal(std::string(500, '!').append("true")).find("nested") != std::string::npos);
+  CHECK(refusal(std::string(500, '-').append("1 < 2")).find("nested") != std::string::npos);
   CHECK(refusal(std::string(100'000, '(')).find("1000 characters") != std::string::npos);
   CHECK(keeps("((((((((((true))))))))))"));
 }
