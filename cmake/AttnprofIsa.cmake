@@ -13,8 +13,10 @@ function(attnprof_add_isa_sources target)
   foreach(isa ${ATTNPROF_ISA_NAMES})
     add_library(${target}_${isa} OBJECT ${ARGN})
     target_link_libraries(${target}_${isa} PRIVATE attnprof_options OpenMP::OpenMP_CXX)
-    # -O3 in every configuration: an unoptimised kernel measures itself, and the development build checks warnings.
-    target_compile_options(${target}_${isa} PRIVATE ${ATTNPROF_ISA_FLAGS_${isa}} -O3 -fno-math-errno -fno-trapping-math)
+    # -O3 in every configuration: an unoptimised kernel measures itself, and the development build checks warnings. The
+    # sanitizers' checks take g++ three times as long to optimise so far, and nobody measures there.
+    target_compile_options(${target}_${isa} PRIVATE ${ATTNPROF_ISA_FLAGS_${isa}} $<IF:$<BOOL:${ATTNPROF_SANITIZE}>,-O1,-O3>
+                                                    -fno-math-errno -fno-trapping-math)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # g++ 12 warns inside its own AVX-512 headers (GCC bug 105593); for the other sets the same sources are checked.
       target_compile_options(${target}_${isa} PRIVATE -Wno-maybe-uninitialized)
