@@ -127,7 +127,7 @@ void append_range(const ParamSpec& spec, std::string_view item, Axis& axis) {
 } // namespace
 
 bool names_workload(std::string_view name) {
-  return name == "model" || name == "layout" || name == "variant";
+  return std::find(kWorkloadNames.begin(), kWorkloadNames.end(), name) != kWorkloadNames.end();
 }
 
 char list_separator(const ParamSpec& spec) {

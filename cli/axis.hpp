@@ -3,6 +3,7 @@
 
 #include "operators/core/param.hpp"
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -20,7 +21,8 @@ struct Axis {
   friend bool operator==(const Axis&, const Axis&) = default;
 };
 
-/// Whether a parameter says what is built (model, layout, variant) rather than how large.
+/// The parameters that choose a workload: they decide which others apply.
+inline constexpr std::array<std::string_view, 3> kWorkloadNames = {"model", "layout", "variant"};
 bool names_workload(std::string_view name);
 
 /// ';' for --skip, whose single values hold commas themselves (3,5,7,9 is one value); ',' for everything else.

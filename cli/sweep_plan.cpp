@@ -25,10 +25,9 @@ const Axis* find_axis(const std::vector<Axis>& axes, std::string_view name) {
   return found == axes.end() ? nullptr : &*found;
 }
 
-/// The parameters that choose a workload: they decide which others apply.
 std::string label_of(const Config& workload) {
   std::vector<std::string> parts;
-  for (const char* name : {"model", "layout", "variant"}) {
+  for (const std::string_view name : kWorkloadNames) {
     if (workload.has(name)) {
       parts.push_back(fmt::format("--{} {}", name, workload.text(name)));
     }

@@ -12,7 +12,7 @@ endif()
 
 # Half of a build's time goes into headers and into templates that every source instantiates again. So large headers of
 # the libraries are parsed once per target, and several sources are compiled at a time, which takes a third of the time.
-# Their names that are local to a file must then differ, which a newcomer to the folder will not mind either.
+# Names that are local to a file must then differ from those of its neighbours.
 option(ATTNPROF_UNITY "Compile several sources at a time; OFF is faster after small changes" ON)
 set(ATTNPROF_PRECOMPILED <algorithm> <filesystem> <functional> <map> <optional> <string> <variant> <vector>
                          <fmt/format.h> <nlohmann/json.hpp>)

@@ -9,7 +9,7 @@
 namespace attnprof::profilers {
 namespace {
 
-// Turns a median absolute deviation into a standard deviation of normal samples, and that of a mean into a median's.
+// Turns the standard deviation of a mean into that of a median, for normal samples.
 constexpr double kMeanToMedian = 1.2533;
 
 double median_in_place(std::vector<double>& values) {

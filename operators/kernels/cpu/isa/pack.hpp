@@ -90,6 +90,7 @@ ATTNPROF_INLINE Pack<N> constant(const Pack<N>& x, float value) {
 }
 /// Adds the vectors of a pack to two sums in turn.
 ATTNPROF_INLINE void add_pack(const Pack<kPack>& x, Vec& a, Vec& b) {
+  static_assert(kPack == 4);
   a += x.v[0];
   b += x.v[1];
   a += x.v[2];
