@@ -1,16 +1,22 @@
-// What a case counts and what the models say of it, after everything that is timed.
+// What a case counts, without running it, and what counters and models say of it after everything that is timed.
 #include "cli/case_runner.hpp"
+#include "operators/core/cost.hpp"
 #include "operators/core/error.hpp"
+#include "operators/core/plan.hpp"
 #include "operators/workload.hpp"
 #include "profilers/cache_model.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace attnprof::cli {
 namespace {
 
+using operators::Error;
+using operators::ErrorKind;
 using operators::Graph;
 using profilers::Record;
+using profilers::Status;
 
 /// Of a counter pass where only the kernel counts: less than a processor's counters are worth.
 constexpr double kSoftwareCountingS = 0.01;
@@ -19,7 +25,63 @@ constexpr double kEnergyS = 0.1;
 /// A case under valgrind, its set-up included, may take this multiple of the timeout.
 constexpr double kSimulationSlowdown = 60;
 
+void require_possible(const PlannedCase& planned) {
+  if (!planned.rejection.empty()) {
+    throw Error(ErrorKind::kInvalid, planned.rejection);
+  }
+}
+
+Graph launches_of(const PlannedCase& planned) {
+  require_possible(planned);
+  return operators::plan_launches(operators::build(planned.config), planned.config.text("plan"));
+}
+
+/// An id in front of its plan and behind it: what names the list of ops that both plans are made from.
+std::pair<std::string_view, std::string_view> around_plan(std::string_view id) {
+  const std::size_t begin = std::min(id.find(":plan="), id.size());
+  return {id.substr(0, begin), id.substr(std::min(id.find(':', begin + 1), id.size()))};
+}
+
 } // namespace
+
+operators::Totals TotalsCounter::count(const PlannedCase& planned) {
+  require_possible(planned);
+  const auto [front, back] = around_plan(planned.id);
+  if (built_.empty() || built_.size() != front.size() + back.size() || !built_.starts_with(front) ||
+      !built_.ends_with(back)) {
+    built_.clear(); // after an exception there is no list
+    graph_ = operators::build(planned.config, std::move(graph_), operators::Detail::kCounted);
+    built_.append(front).append(back);
+  }
+  const std::string& plan = planned.config.text("plan");
+  if (plan != "eager") {
+    built_.clear();
+    graph_ = operators::plan_launches(std::move(graph_), plan);
+  }
+  return operators::totals_of(graph_);
+}
+
+CostedCase cost_case(const PlannedCase& planned) {
+  CostedCase out;
+  out.launches = launches_of(planned);
+  out.record.id = planned.id;
+  out.record.config = planned.config;
+  operators::Cost cost = operators::cost_of(out.launches);
+  out.record.totals = cost.totals;
+  for (operators::LaunchCost& launch : cost.launches) {
+    out.record.launches.push_back({std::move(launch), {}, {}});
+  }
+  return out;
+}
+
+Record rejected_record(const PlannedCase& planned, Status status, std::string reason) {
+  Record out;
+  out.id = planned.id;
+  out.config = planned.config;
+  out.status = status;
+  out.reason = std::move(reason);
+  return out;
+}
 
 void add_modelled_traffic(Record& record, const Graph& launches, const profilers::Environment& environment,
                           profilers::CachePolicy policy) {

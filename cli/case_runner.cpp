@@ -3,7 +3,6 @@
 #include "cli/device_case.hpp"
 #include "operators/core/cost.hpp"
 #include "operators/core/error.hpp"
-#include "operators/core/plan.hpp"
 #include "operators/workload.hpp"
 #include "reports/derive.hpp"
 #include "reports/format.hpp"
@@ -112,50 +111,6 @@ std::string implementations_of(const Record& record) {
 
 std::string device_of(const operators::Config& config) {
   return config.has("device") ? config.text("device") : std::string("cpu");
-}
-
-namespace {
-
-Graph launches_of(const PlannedCase& planned, Graph recycled = {},
-                  operators::Detail detail = operators::Detail::kWhole) {
-  if (!planned.rejection.empty()) {
-    throw Error(ErrorKind::kInvalid, planned.rejection);
-  }
-  return operators::plan_launches(operators::build(planned.config, std::move(recycled), detail),
-                                  planned.config.text("plan"));
-}
-
-} // namespace
-
-void totals_of_case(PlannedCase& planned, Graph& graph, Record& record) {
-  graph = launches_of(planned, std::move(graph), operators::Detail::kCounted);
-  record.totals = operators::totals_of(graph);
-  record.status = Status::kOk;
-  record.reason.clear();
-  std::swap(record.id, planned.id);
-  std::swap(record.config, planned.config);
-}
-
-CostedCase cost_case(const PlannedCase& planned) {
-  CostedCase out;
-  out.launches = launches_of(planned);
-  out.record.id = planned.id;
-  out.record.config = planned.config;
-  operators::Cost cost = operators::cost_of(out.launches);
-  out.record.totals = cost.totals;
-  for (operators::LaunchCost& launch : cost.launches) {
-    out.record.launches.push_back({std::move(launch), {}, {}});
-  }
-  return out;
-}
-
-Record rejected_record(const PlannedCase& planned, Status status, std::string reason) {
-  Record out;
-  out.id = planned.id;
-  out.config = planned.config;
-  out.status = status;
-  out.reason = std::move(reason);
-  return out;
 }
 
 CaseRunner::CaseRunner(Seams& seams, MeasuringRequest measuring, const profilers::Machine* machine,

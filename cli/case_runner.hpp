@@ -24,10 +24,18 @@ struct CostedCase {
 };
 /// Throws Error(kInvalid | kOverflow).
 CostedCase cost_case(const PlannedCase& planned);
-/// Gives a record the id, config and totals of cost_case(planned).record; launches it has none. `graph` lends its
-/// memory and holds the launches afterwards, without names. `planned` gets the memory of the record's former id and
-/// config. Throws as cost_case does, and leaves `planned` and `record` as they were then.
-void totals_of_case(PlannedCase& planned, operators::Graph& graph, profilers::Record& record);
+
+/// The totals of cases, one after another in the memory of one list of launches. Plans that follow each other, which
+/// are the innermost of the axes, share the list that they are made from.
+class TotalsCounter {
+ public:
+  /// cost_case(planned).record.totals. Throws as cost_case does.
+  operators::Totals count(const PlannedCase& planned);
+
+ private:
+  operators::Graph graph_;
+  std::string built_; ///< id, without its plan, of the case whose eager plan is graph_; empty: none
+};
 
 /// The device that a case asks for.
 std::string device_of(const operators::Config& config);

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <memory_resource>
 #include <random>
 #include <regex>
+#include <span>
 #include <unordered_set>
 
 namespace attnprof::cli {
@@ -76,12 +78,12 @@ std::vector<Config> with_each(const std::vector<Config>& configs, const Axis* ax
 
 class Planner {
  public:
-  using Visit = std::function<void(PlannedCase&&)>;
+  using Visit = std::function<void(PlannedCase&)>;
 
   explicit Planner(const PlanRequest& request) : request_(request) {}
 
   SweepPlan plan() {
-    visit([&](PlannedCase&& one) { plan_.cases.push_back(std::move(one)); });
+    visit([&](PlannedCase& one) { plan_.cases.push_back(one); });
     shuffle();
     take_shard();
     return std::move(plan_);
@@ -198,10 +200,14 @@ class Planner {
     for (const Axis* axis : axes) {
       given.set(axis->name, axis->values.front());
     }
+    const auto is_of_run = [](const Axis* axis) { return operators::is_of_run(axis->name); };
+    const auto first_of_run =
+        static_cast<std::size_t>(std::find_if_not(axes.rbegin(), axes.rend(), is_of_run).base() - axes.begin());
     const operators::Resolver resolver(given);
     resolver.check_taken(given);
+    resolve(given, resolver);
     for (;;) {
-      add(given, resolver);
+      add();
       std::size_t i = axes.size();
       while (i > 0 && ++position[i - 1] == axes[i - 1]->values.size()) {
         position[--i] = 0;
@@ -209,13 +215,27 @@ class Planner {
       if (i == 0) {
         return;
       }
-      for (std::size_t changed = i - 1; changed < axes.size(); ++changed) {
+      const std::size_t outermost = i - 1;
+      for (std::size_t changed = outermost; changed < axes.size(); ++changed) {
         given.set(axes[changed]->name, axes[changed]->values[position[changed]]);
+      }
+      if (outermost >= first_of_run && one_.rejection.empty()) {
+        run_otherwise(given, std::span(axes).subspan(outermost));
+      } else {
+        resolve(given, resolver);
       }
     }
   }
 
-  void add(const Config& given, const operators::Resolver& resolver) {
+  /// Makes the case at hand another one by values of is_of_run() alone, so that nothing need be resolved again.
+  void run_otherwise(const Config& given, std::span<const Axis* const> changed) {
+    for (const Axis* axis : changed) {
+      one_.config.set(axis->name, given.get(axis->name));
+    }
+    one_.id = case_ids_.of_other_run(one_.config);
+  }
+
+  void resolve(const Config& given, const operators::Resolver& resolver) {
     one_.rejection.clear();
     try {
       resolver.resolve(given, one_.config);
@@ -229,9 +249,12 @@ class Planner {
         first_kind_ = error.kind();
       }
     }
-    one_.id.clear();
-    case_ids_.append(one_.config, one_.id);
-    if (!ids_.insert(one_.id).second) {
+    one_.id = case_ids_.of(one_.config);
+  }
+
+  /// The case at hand, unless it is known already or not wanted.
+  void add() {
+    if (!ids_.emplace(std::string_view(one_.id)).second) {
       ++plan_.merged;
     } else if (selected(one_)) {
       hand_over(one_);
@@ -243,15 +266,15 @@ class Planner {
   /// Cases that are impossible wait for the first that is possible.
   void hand_over(PlannedCase& one) {
     if (!any_valid_ && !one.rejection.empty()) {
-      impossible_.push_back(std::move(one));
+      impossible_.push_back(one);
       return;
     }
     any_valid_ = true;
     for (PlannedCase& earlier : impossible_) {
-      (*visit_)(std::move(earlier));
+      (*visit_)(earlier);
     }
     impossible_.clear();
-    (*visit_)(std::move(one));
+    (*visit_)(one);
   }
 
   /// A rejected case was not completed; conditions on it still see the defaults that it would have had.
@@ -339,7 +362,8 @@ class Planner {
   bool any_valid_ = false;
   std::vector<Workload> workloads_;
   operators::CaseIds case_ids_;
-  std::unordered_set<std::string> ids_;
+  std::pmr::monotonic_buffer_resource memory_; ///< of ids_, which only grow
+  std::pmr::unordered_set<std::pmr::string> ids_{&memory_};
   std::optional<Where> where_;
   std::optional<std::regex> filter_;
   std::optional<ErrorKind> first_kind_;
@@ -356,7 +380,7 @@ SweepPlan plan_sweep(const PlanRequest& request) {
   return Planner(request).plan();
 }
 
-void for_each_case(const PlanRequest& request, const std::function<void(PlannedCase&&)>& visit) {
+void for_each_case(const PlanRequest& request, const std::function<void(PlannedCase&)>& visit) {
   if (request.shard.count != 1 || request.shuffle_seed) {
     throw Error(ErrorKind::kInternal, "a shuffled or sharded plan cannot be handed over case by case");
   }

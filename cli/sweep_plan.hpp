@@ -51,9 +51,8 @@ SweepPlan plan_sweep(const PlanRequest& request);
 /// Hands over the cases of plan_sweep one at a time, in its order, and keeps none: a plan of a hundred thousand is some
 /// hundred megabytes. For requests that are neither shuffled nor sharded, which need the whole plan first. What
 /// plan_sweep throws for is thrown before the first case is handed over, but for what is wrong with a single id. The
-/// next case uses the memory of the one that was handed over, as far as the visitor leaves it or puts other in its
-/// place.
-void for_each_case(const PlanRequest& request, const std::function<void(PlannedCase&&)>& visit);
+/// next case is made from the one that was handed over: what a visitor takes out of it must be put back.
+void for_each_case(const PlanRequest& request, const std::function<void(PlannedCase&)>& visit);
 
 /// The axes of a sweep of which nothing was asked: the variants and layouts whose descriptors say so, with 4 heads.
 std::vector<Axis> default_sweep_axes();

@@ -4,8 +4,6 @@
 #include "operators/layers/lower_layout.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <fmt/format.h>
 #include <set>
 
@@ -14,11 +12,10 @@ namespace {
 
 using NameSet = std::set<std::string, std::less<>>;
 
-/// Taken by every workload: sizes of the input, and how and where it runs.
-const NameSet& common_names() {
-  static const NameSet kNames = {"layout", "batch", "seq_len", "grid",   "dim",
-                                 "dtype",  "math",  "plan",    "device", "threads"};
-  return kNames;
+/// Taken by every layout: sizes of the input, what it computes in, and how and where it runs.
+bool is_common(std::string_view name) {
+  static const NameSet kNames = {"layout", "batch", "seq_len", "grid", "dim", "dtype", "math"};
+  return kNames.contains(name) || is_of_run(name);
 }
 
 std::string text_or(const Config& config, std::string_view name) {
@@ -93,7 +90,7 @@ bool layout_takes(const LayoutDescriptor& layout, const VariantDescriptor* varia
   if (name == "variant") {
     return variant != nullptr;
   }
-  return common_names().contains(name) || takes(layout, name) || (variant != nullptr && takes(*variant, name));
+  return is_common(name) || takes(layout, name) || (variant != nullptr && takes(*variant, name));
 }
 
 } // namespace
@@ -102,16 +99,20 @@ namespace {
 
 bool model_takes(const ModelDescriptor& model, std::string_view name) {
   return takes(model, name) || name == "model" || name == "batch" || name == "dtype" || name == "math" ||
-         name == "plan" || name == "device" || name == "threads";
+         is_of_run(name);
 }
 
 } // namespace
+
+bool is_of_run(std::string_view name) {
+  return name == "plan" || name == "device" || name == "threads";
+}
 
 bool takes_param(const Config& given, std::string_view name) {
   if (given.has("model")) {
     return model_takes(find_model(given.text("model")), name);
   }
-  if (common_names().contains(name)) {
+  if (is_common(name)) {
     return true;
   }
   const LayoutDescriptor& layout = layout_of(given);
@@ -269,8 +270,8 @@ struct AppendValue {
   std::string& out;
   void operator()(std::monostate /*absent*/) const {}
   void operator()(std::int64_t value) const {
-    std::array<char, 24> digits;
-    out.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+    const fmt::format_int digits(value);
+    out.append(digits.data(), digits.size());
   }
   void operator()(double value) const { append_escaped(out, to_string(value)); }
   void operator()(bool value) const { out += value ? "true" : "false"; }
@@ -298,10 +299,7 @@ std::string unescape(std::string_view text, std::string_view id) {
 } // namespace
 
 std::string case_id(const Config& resolved) {
-  std::string id;
-  id.reserve(32 * resolved.values().size());
-  CaseIds().append(resolved, id);
-  return id;
+  return CaseIds().of(resolved);
 }
 
 void CaseIds::look_up(const Config& resolved) {
@@ -320,20 +318,36 @@ void CaseIds::look_up(const Config& resolved) {
     names_.push_back(name);
   }
   std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.place < b.place; });
+  const auto is_part_of_run = [&](const Part& part) { return is_of_run(all[part.place].name); };
+  first_of_run_ = static_cast<std::size_t>(std::find_if(parts_.begin(), parts_.end(), is_part_of_run) - parts_.begin());
 }
 
-void CaseIds::append(const Config& resolved, std::string& out) {
+const std::string& CaseIds::of(const Config& resolved) {
   const std::vector<Config::Entry>& values = resolved.values();
   const auto has_name = [](const std::string& name, const Config::Entry& entry) { return name == entry.first; };
   if (!std::equal(names_.begin(), names_.end(), values.begin(), values.end(), has_name)) {
     look_up(resolved);
   }
-  const std::size_t begin = out.size();
-  for (const Part& part : parts_) {
-    const Value& value = values[part.entry].second;
+  id_.clear();
+  append_parts(resolved, 0, first_of_run_);
+  length_ = id_.size();
+  append_parts(resolved, first_of_run_, parts_.size());
+  return id_;
+}
+
+const std::string& CaseIds::of_other_run(const Config& resolved) {
+  id_.resize(length_);
+  append_parts(resolved, first_of_run_, parts_.size());
+  return id_;
+}
+
+void CaseIds::append_parts(const Config& resolved, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    const Part& part = parts_[i];
+    const Value& value = resolved.values()[part.entry].second;
     if (!std::holds_alternative<std::monostate>(value) && value != part.silent) {
-      out.append(part.prefix, out.size() == begin ? 1 : 0, std::string::npos);
-      std::visit(AppendValue{out}, value);
+      id_.append(part.prefix, id_.empty() ? 1 : 0, std::string::npos);
+      std::visit(AppendValue{id_}, value);
     }
   }
 }

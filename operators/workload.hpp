@@ -8,6 +8,9 @@ const std::vector<ParamSpec>& all_params();
 /// Throws Error(kUsage) that names the nearest flag.
 const ParamSpec& find_param(std::string_view name);
 
+/// Whether a parameter says how and where a workload runs and nothing of what it is, so that no other value follows
+/// from it: plan, device, threads.
+bool is_of_run(std::string_view name);
 /// Whether the workload named by model, or layout and variant, takes this parameter.
 bool takes_param(const Config& given, std::string_view name);
 /// "layouts standard, sandwich; variants gqa": who takes the parameter, for error messages.
@@ -46,8 +49,10 @@ std::string case_id(const Config& resolved);
 /// case_id of many configurations: what follows from their names alone is looked up again only where they change.
 class CaseIds {
  public:
-  /// Puts the id at the end of a text.
-  void append(const Config& resolved, std::string& out);
+  /// case_id(resolved), which stays as it is until the next call.
+  const std::string& of(const Config& resolved);
+  /// The same for a configuration that differs from the last one in values of is_of_run() alone.
+  const std::string& of_other_run(const Config& resolved);
 
  private:
   struct Part {
@@ -57,9 +62,13 @@ class CaseIds {
     Value silent;          ///< left out where it has this value
   };
   void look_up(const Config& resolved);
+  void append_parts(const Config& resolved, std::size_t begin, std::size_t end);
 
   std::vector<std::string> names_; ///< of the values of the last configuration
   std::vector<Part> parts_;
+  std::size_t first_of_run_ = 0; ///< of the parts
+  std::size_t length_ = 0;       ///< of the id in front of it
+  std::string id_;
 };
 
 /// Throws Error(kUsage) that names the part it cannot read.

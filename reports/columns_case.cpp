@@ -9,16 +9,23 @@ namespace attnprof::reports {
 using operators::Totals;
 using profilers::Record;
 
+namespace {
+
+CaseColumn text_of_record(std::string name, std::string definition, std::string Record::*text) {
+  return {{std::move(name), "", Group::kCase, Type::kText, Origin::kRequest, std::move(definition), ""},
+          [text](const Record& r) { return cell(r.*text); },
+          text};
+}
+
+} // namespace
+
 std::vector<CaseColumn> identity_columns() {
   return {
-      {{"id", "", Group::kCase, Type::kText, Origin::kRequest,
-        "Canonical name of the case, which the commands cost and run accept back.", ""},
-       [](const Record& r) { return cell(r.id); }},
+      text_of_record("id", "Canonical name of the case, which the commands cost and run accept back.", &Record::id),
       {{"status", "", Group::kCase, Type::kText, Origin::kRequest,
         "ok, skipped, unsupported, invalid, incorrect or failed; every planned case has exactly one.", ""},
        [](const Record& r) { return Cell(std::string(name_of(r.status))); }},
-      {{"reason", "", Group::kCase, Type::kText, Origin::kRequest, "Why the status is not ok, in a sentence.", ""},
-       [](const Record& r) { return cell(r.reason); }},
+      text_of_record("reason", "Why the status is not ok, in a sentence.", &Record::reason),
   };
 }
 

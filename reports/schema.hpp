@@ -48,6 +48,7 @@ struct ColumnSpec {
 struct CaseColumn {
   ColumnSpec spec;
   std::function<Cell(const profilers::Record&)> get;
+  std::string profilers::Record::*text = nullptr; ///< what `get` copies, where it is a text of the record
 };
 struct KernelColumn {
   ColumnSpec spec;

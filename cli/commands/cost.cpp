@@ -94,7 +94,7 @@ int print_totals(const Arguments& arguments, Context& context) {
     roofs.emplace(*machine);
   }
   const reports::CaseLines lines = totals_lines(request, roofs.has_value());
-  operators::Graph graph;
+  TotalsCounter counter;
   std::string out;
   lines.append_header(out);
   std::size_t count = 0;
@@ -105,14 +105,16 @@ int print_totals(const Arguments& arguments, Context& context) {
       out.clear();
     }
   };
-  Record record; // one for all cases, whose memory is used again
-  for_each_case(request, [&](PlannedCase&& planned) {
+  Record record; // one for all cases
+  for_each_case(request, [&](PlannedCase& planned) {
     try {
       if (roofs) {
         record = cost_case(planned).record;
         reports::predict(record, roofs->roofs_for(record));
       } else {
-        totals_of_case(planned, graph, record);
+        record.totals = counter.count(planned);
+        record.status = profilers::Status::kOk;
+        record.reason.clear();
       }
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInvalid && error.kind() != ErrorKind::kOverflow) {
@@ -122,7 +124,12 @@ int print_totals(const Arguments& arguments, Context& context) {
       record = rejected_record(planned, profilers::Status::kInvalid, error.what());
     }
     ++count;
+    // Lent for the line: a copy of both costs more than to print them.
+    std::swap(record.id, planned.id);
+    std::swap(record.config, planned.config);
     lines.append(record, out);
+    std::swap(record.id, planned.id);
+    std::swap(record.config, planned.config);
     flush(kOutputBlock);
   });
   if (count == 1 && first_fault) {

@@ -266,9 +266,16 @@ void Config::erase(std::string_view name) {
 }
 
 void Config::overlay(const Config& given) {
+  auto at = values_.begin(); // both are sorted by name
   for (const Entry& entry : given.values_) {
-    if (!std::holds_alternative<std::monostate>(entry.second) || find_entry(values_, entry.first) == values_.end()) {
-      set(entry.first, entry.second);
+    int order = -1;
+    while (at != values_.end() && (order = at->first.compare(entry.first)) < 0) {
+      ++at;
+    }
+    if (at == values_.end() || order != 0) {
+      at = values_.insert(at, entry);
+    } else if (!std::holds_alternative<std::monostate>(entry.second)) {
+      at->second = entry.second;
     }
   }
 }

@@ -3,8 +3,7 @@
 #include "reports/format.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
+#include <fmt/format.h>
 
 namespace attnprof::reports {
 namespace {
@@ -38,8 +37,8 @@ struct AppendCell {
   std::string& out;
   void operator()(std::monostate /*absent*/) const {}
   void operator()(std::int64_t value) const {
-    std::array<char, 24> digits;
-    out.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+    const fmt::format_int digits(value);
+    out.append(digits.data(), digits.size());
   }
   void operator()(double value) const { append_exact(value, out); }
   void operator()(bool value) const { out += value ? "true" : "false"; }
@@ -63,7 +62,13 @@ void CaseLines::append_header(std::string& out) const {
 
 void CaseLines::append(const Record& record, std::string& out) const {
   for (const CaseColumn* column : columns_) {
-    std::visit(AppendCell{out}, column->get(record));
+    if (column->text != nullptr) {
+      append_csv_field(out, record.*(column->text));
+    } else if (column->spec.group == Group::kConfig) {
+      std::visit(AppendCell{out}, record.config.get(column->spec.name));
+    } else {
+      std::visit(AppendCell{out}, column->get(record));
+    }
     out += column == columns_.back() ? '\n' : ',';
   }
 }

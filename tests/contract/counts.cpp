@@ -51,6 +51,27 @@ TEST_CASE("what counting leaves out of a graph changes no count") {
   }
 }
 
+TEST_CASE("nothing else follows from how a case runs") {
+  std::vector<Config> cases = sample_cases();
+  const std::vector<Config> combined = combinations();
+  cases.insert(cases.end(), combined.begin(), combined.end());
+  const std::vector<std::pair<const char*, Value>> runs = {
+      {"plan", std::string("fused")}, {"device", std::string("cuda")}, {"threads", std::int64_t{3}}};
+  for (const ParamSpec& spec : all_params()) {
+    CHECK(is_of_run(spec.name) ==
+          std::any_of(runs.begin(), runs.end(), [&](const auto& run) { return run.first == spec.name; }));
+  }
+  for (const Config& config : cases) {
+    for (const auto& [name, value] : runs) {
+      INFO(case_id(config) << " " << name);
+      Config other = config;
+      other.set(name, value);
+      CHECK(resolve(other) == other);
+      CHECK(totals_of(build(other)) == totals_of(build(config)));
+    }
+  }
+}
+
 TEST_CASE("both plans and the reference agree on the numbers of every sample") {
   for (const Config& config : sample_cases()) {
     INFO(case_id(config));
