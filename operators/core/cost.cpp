@@ -105,23 +105,20 @@ Totals counted(const Graph& launches, Each&& each) {
   std::vector<TensorCount> tensors(launches.tensors.size());
   for (std::size_t i = 0; i < launches.ops.size(); ++i) {
     const Op& op = launches.ops[i];
-    const Operands operands = operands_of(op.primitive);
     bool shared = false; // two operands on one tensor may be the same bytes
-    const auto use = [&](const Operand& operand) {
-      Lifetime& life = tensors[static_cast<std::size_t>(operand.tensor)].life;
+    const auto use = [&](TensorId tensor) {
+      Lifetime& life = tensors[static_cast<std::size_t>(tensor)].life;
       shared = shared || life.last == static_cast<std::int64_t>(i);
       touch(life, static_cast<std::int64_t>(i));
     };
-    std::for_each(operands.reads.begin(), operands.reads.end(), use);
-    std::for_each(operands.writes.begin(), operands.writes.end(), use);
+    visit_tensors(op.primitive, use, use);
     const Work work = work_of(op.primitive);
-    const Bytes bytes = bytes_of(launches, op, operands, shared);
+    const Bytes bytes = bytes_of(launches, op, shared, [&](TensorId tensor, Count elements) {
+      tensors[static_cast<std::size_t>(tensor)].read += elements;
+    });
     totals.work += work;
     totals.bytes_read += bytes.read;
     totals.bytes_written += bytes.written;
-    for (const Operand& operand : operands.reads) {
-      tensors[static_cast<std::size_t>(operand.tensor)].read += operand.elements;
-    }
     each(op, work, bytes);
   }
   (void)(totals.bytes_read + totals.bytes_written); // their sum is printed, so it must fit as well

@@ -42,10 +42,11 @@ std::optional<std::int64_t> stride_in(const Axes& axes, std::int64_t stride, std
     if (stride >= axis.from_stride * axis.dim) {
       continue;
     }
-    if (stride < axis.from_stride || stride % axis.from_stride != 0) {
+    // Nearly always the same, and a division takes longer than all the rest.
+    const std::int64_t step = stride == axis.from_stride ? 1 : stride / axis.from_stride;
+    if (step * axis.from_stride != stride) {
       return std::nullopt;
     }
-    const std::int64_t step = stride / axis.from_stride;
     const std::int64_t here = step * axis.to_stride;
     if (first && here != expected) {
       return std::nullopt;
@@ -66,13 +67,14 @@ std::optional<std::int64_t> stride_in(const Axes& axes, std::int64_t stride, std
 
 } // namespace
 
-std::optional<View> remap(const View& view, const View& from, const View& to) {
-  Axes axes = axes_of(from, to);
+namespace {
+
+std::optional<View> remap(const View& view, const View& from, const View& to, Axes& axes) {
   View out{to.tensor, to.offset, view.dims, view.strides};
   std::int64_t rest = view.offset - from.offset;
   for (std::size_t i = 0; i < axes.size; ++i) {
     Axis& axis = axes.list[i];
-    axis.position = rest / axis.from_stride;
+    axis.position = rest == 0 ? 0 : rest / axis.from_stride;
     rest -= axis.position * axis.from_stride;
     out.offset += axis.position * axis.to_stride;
     if (axis.position < 0 || axis.position >= axis.dim) {
@@ -96,6 +98,13 @@ std::optional<View> remap(const View& view, const View& from, const View& to) {
   return out;
 }
 
+} // namespace
+
+std::optional<View> remap(const View& view, const View& from, const View& to) {
+  Axes axes = axes_of(from, to);
+  return remap(view, from, to, axes);
+}
+
 namespace {
 
 /// Ops that take any strides on every operand; the others keep their dense inputs and the copy stays.
@@ -108,14 +117,14 @@ bool takes_strides(const Primitive& primitive) {
 /// New operands of several ops, found for all of them before any is changed.
 class Redirection {
  public:
-  Redirection(const View& from, const View& to) : from_(from), to_(to) {}
+  Redirection(const View& from, const View& to) : from_(from), to_(to), axes_(axes_of(from, to)) {}
 
   /// False where an operand on the tensor of `from` has no counterpart in `to`.
   bool plan(const Primitive& primitive) {
     bool possible = takes_strides(primitive);
     const auto check = [&](const View& view) {
       if (possible && view.tensor == from_.tensor) {
-        const std::optional<View> mapped = remap(view, from_, to_);
+        const std::optional<View> mapped = remap(view, from_, to_, axes_);
         possible = mapped.has_value();
         if (possible) {
           views_.push_back(*mapped);
@@ -138,6 +147,7 @@ class Redirection {
  private:
   const View& from_;
   const View& to_;
+  Axes axes_;
   InlineList<View, 2> views_;
   std::size_t next_ = 0;
 };

@@ -29,7 +29,12 @@ class InlineList {
   /// Removes every entry that equals the value; the order of the others stays.
   void erase(const T& value) {
     T* first = size_ <= N ? first_.data() : all_.data();
-    const auto left = static_cast<std::size_t>(std::remove(first, first + size_, value) - first);
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (!(first[i] == value)) {
+        first[left++] = first[i];
+      }
+    }
     if (size_ > N) {
       all_.resize(left);
       if (left <= N) {

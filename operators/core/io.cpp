@@ -111,49 +111,12 @@ Io io_of(const Primitive& primitive) {
   return io;
 }
 
-Operands operands_of(const Primitive& primitive) {
-  Operands out;
-  visit_io(
-      primitive,
-      [&](const View& view) {
-        out.reads.push_back({view.tensor, view.distinct_elements()});
-      },
-      [&](const View& view) {
-        out.writes.push_back({view.tensor, view.distinct_elements()});
-      });
-  return out;
-}
-
 void for_each_operand(Primitive& primitive, const std::function<void(View&)>& visit) {
   std::visit([&](auto& typed) { visit_operands(typed, visit, visit); }, primitive);
 }
 
-namespace {
-
-void add_read(const Tensor& tensor, Count bytes, Bytes& out) {
-  out.read += bytes;
-  if (tensor.role == TensorRole::kWeight || tensor.role == TensorRole::kConstant) {
-    out.weights_read += bytes;
-  } else if (tensor.role == TensorRole::kCache) {
-    out.cache_read += bytes;
-  }
-}
-
-Bytes bytes_of_separate(const Graph& graph, const Operands& operands) {
-  Bytes out;
-  for (const Operand& operand : operands.reads) {
-    const Tensor& tensor = graph.tensor(operand.tensor);
-    add_read(tensor, operand.elements * size_bytes(tensor.dtype), out);
-  }
-  for (const Operand& operand : operands.writes) {
-    out.written += operand.elements * size_bytes(graph.tensor(operand.tensor).dtype);
-  }
-  out.working_set = out.read + out.written;
-  return out;
-}
-
-/// Operands that overlap count once.
-Bytes bytes_of_shared(const Graph& graph, const Io& operands) {
+Bytes bytes_of_overlapping(const Graph& graph, const Op& op) {
+  const Io operands = io_of(op.primitive);
   std::vector<View> views;
   views.reserve(operands.reads.size() + operands.writes.size());
   for (const View& view : operands.reads) {
@@ -161,8 +124,7 @@ Bytes bytes_of_shared(const Graph& graph, const Io& operands) {
   }
   Bytes out;
   for (const View& view : views) {
-    const Tensor& tensor = graph.tensor(view.tensor);
-    add_read(tensor, view.distinct_elements() * size_bytes(tensor.dtype), out);
+    add_read(graph.tensor(view.tensor), view.distinct_elements(), out);
   }
   std::vector<View> writes;
   writes.reserve(operands.writes.size());
@@ -175,23 +137,15 @@ Bytes bytes_of_shared(const Graph& graph, const Io& operands) {
   return out;
 }
 
-} // namespace
-
-Bytes bytes_of(const Graph& graph, const Op& op, const Operands& operands, bool share_a_tensor) {
-  return share_a_tensor ? bytes_of_shared(graph, io_of(op.primitive)) : bytes_of_separate(graph, operands);
-}
-
 Bytes bytes_of(const Graph& graph, const Op& op) {
-  const Operands operands = operands_of(op.primitive);
   InlineList<TensorId, 10> tensors;
   bool shared = false;
-  const auto look_at = [&](const Operand& operand) {
-    shared = shared || std::find(tensors.begin(), tensors.end(), operand.tensor) != tensors.end();
-    tensors.push_back(operand.tensor);
+  const auto look_at = [&](TensorId tensor) {
+    shared = shared || std::find(tensors.begin(), tensors.end(), tensor) != tensors.end();
+    tensors.push_back(tensor);
   };
-  std::for_each(operands.reads.begin(), operands.reads.end(), look_at);
-  std::for_each(operands.writes.begin(), operands.writes.end(), look_at);
-  return bytes_of(graph, op, operands, shared);
+  visit_tensors(op.primitive, look_at, look_at);
+  return bytes_of(graph, op, shared, [](TensorId, Count) {});
 }
 
 } // namespace attnprof::operators

@@ -190,33 +190,49 @@ bool Config::has(std::string_view name) const {
 
 namespace {
 
-/// The entry of this name among those that are sorted by name. First letters tell most of them apart, without a look at
-/// the rest; a few dozen are passed faster than halved more than once.
-template <class Entries>
-auto find_entry(Entries& entries, std::string_view name) {
-  const char initial = name.empty() ? '\0' : name.front();
-  const auto is_before = [&](const Config::Entry& entry) { return entry.first.front() < initial; };
-  auto at = entries.begin();
-  if (const auto half = at + (entries.end() - at) / 2; half != entries.end() && is_before(*half)) {
-    at = half;
+/// Tells the names that stand together in most configurations apart.
+std::size_t hash_of(std::string_view name) {
+  if (name.empty()) {
+    return 0;
   }
-  while (at != entries.end() && is_before(*at)) {
-    ++at;
-  }
-  for (; at != entries.end() && at->first.front() == initial; ++at) {
-    if (at->first == name) {
-      return at;
-    }
-  }
-  return entries.end();
+  const auto at = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(name[i])); };
+  return (at(0) * 10 + at(name.size() - 1) * 11 + at(name.size() / 2) * 3 + name.size() * 10) % 64;
 }
 
 } // namespace
 
+const Config::Entry* Config::find(std::string_view name) const {
+  const std::size_t place = places_[hash_of(name)];
+  if (place == 0) {
+    return nullptr;
+  }
+  if (const Entry& entry = values_[place - 1]; entry.first == name) {
+    return &entry;
+  }
+  const auto same = [&](const Entry& entry) { return entry.first == name; };
+  const auto found = std::find_if(values_.begin(), values_.end(), same);
+  return found == values_.end() ? nullptr : &*found;
+}
+
+Config::Entry* Config::find(std::string_view name) {
+  const Entry* found = std::as_const(*this).find(name);
+  return found == nullptr ? nullptr : values_.data() + (found - values_.data());
+}
+
+void Config::index() {
+  places_.fill(0);
+  for (std::size_t i = std::min<std::size_t>(values_.size(), 255); i-- > 0;) {
+    places_[hash_of(values_[i].first)] = static_cast<std::uint8_t>(i + 1);
+  }
+  if (values_.size() > 255) { // names of a file: any hash may be of one that has no place
+    std::replace(places_.begin(), places_.end(), std::uint8_t{0}, std::uint8_t{1});
+  }
+}
+
 const Value& Config::get(std::string_view name) const {
-  static const Value kAbsent;
-  const auto found = find_entry(values_, name);
-  return found == values_.end() ? kAbsent : found->second;
+  static constinit const Value kAbsent;
+  const Entry* entry = find(name);
+  return entry == nullptr ? kAbsent : entry->second;
 }
 
 namespace {
@@ -252,16 +268,19 @@ std::int64_t Config::integer_or(std::string_view name, std::int64_t fallback) co
 }
 
 void Config::set(std::string_view name, Value value) {
-  if (const auto found = find_entry(values_, name); found != values_.end()) {
-    found->second = std::move(value);
+  if (Entry* entry = find(name)) {
+    entry->second = std::move(value);
     return;
   }
-  const auto at = std::find_if(values_.begin(), values_.end(), [&](const Entry& entry) { return entry.first > name; });
+  const auto is_before = [](const Entry& entry, std::string_view other) { return entry.first < other; };
+  const auto at = std::lower_bound(values_.begin(), values_.end(), name, is_before);
   values_.emplace(at, std::string(name), std::move(value));
+  index();
 }
 void Config::erase(std::string_view name) {
-  if (const auto found = find_entry(values_, name); found != values_.end()) {
-    values_.erase(found);
+  if (const Entry* entry = find(name)) {
+    values_.erase(values_.begin() + (entry - values_.data()));
+    index();
   }
 }
 
@@ -274,6 +293,7 @@ void Config::overlay(const Config& given) {
     }
     if (at == values_.end() || order != 0) {
       at = values_.insert(at, entry);
+      index();
     } else if (!std::holds_alternative<std::monostate>(entry.second)) {
       at->second = entry.second;
     }

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -64,10 +65,16 @@ class Config {
   /// Sets what is present there; what is absent there stays as it is here.
   void overlay(const Config& given);
   [[nodiscard]] const std::vector<Entry>& values() const { return values_; } ///< sorted by name
-  friend bool operator==(const Config&, const Config&) = default;
+  friend bool operator==(const Config& a, const Config& b) { return a.values_ == b.values_; }
 
  private:
+  [[nodiscard]] const Entry* find(std::string_view name) const;
+  [[nodiscard]] Entry* find(std::string_view name);
+  void index();
+
   std::vector<Entry> values_; // one block: a case copies its configuration several times
+  /// By a hash of the name: one more than the place of an entry that has it, 0 where none has.
+  std::array<std::uint8_t, 64> places_{};
 };
 
 } // namespace attnprof::operators

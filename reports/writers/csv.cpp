@@ -69,8 +69,9 @@ void CaseLines::append(const Record& record, std::string& out) const {
     } else {
       std::visit(AppendCell{out}, column->get(record));
     }
-    out += column == columns_.back() ? '\n' : ',';
+    out += ',';
   }
+  out.back() = '\n';
 }
 
 std::string results_csv(const std::vector<Record>& records) {

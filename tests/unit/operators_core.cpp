@@ -10,6 +10,8 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
+#include <random>
 
 using namespace attnprof::operators;
 
@@ -94,6 +96,54 @@ TEST_CASE("a list with its first entries in place grows past them and shrinks ag
   CHECK(list[1] == 5);
   list.clear();
   CHECK(list.empty());
+}
+
+TEST_CASE("a configuration keeps values by name, sorted, however they came") {
+  std::mt19937 random(3);
+  for (const int names : {5, 40, 400}) { // files may hold any number
+    const auto name = [&] {
+      return std::string(1, static_cast<char>('a' + random() % 3)) +
+             std::to_string(random() % static_cast<unsigned>(names));
+    };
+    Config config;
+    std::map<std::string, Value> expected;
+    for (int round = 0; round < 4 * names; ++round) {
+      Config given;
+      switch (random() % 4) {
+      case 0:
+        for (int i = 0; i < 3; ++i) {
+          given.set(name(), random() % 3 == 0 ? Value() : Value(static_cast<std::int64_t>(random() % 9)));
+        }
+        config.overlay(given);
+        for (const auto& [key, value] : given.values()) {
+          if (!std::holds_alternative<std::monostate>(value) || !expected.contains(key)) {
+            expected[key] = value;
+          }
+        }
+        break;
+      case 1: {
+        const std::string key = name();
+        config.erase(key);
+        expected.erase(key);
+        break;
+      }
+      default: {
+        const std::string key = name();
+        const Value value = static_cast<std::int64_t>(random() % 9);
+        config.set(key, value);
+        expected[key] = value;
+      }
+      }
+      const std::vector<Config::Entry> sorted(expected.begin(), expected.end());
+      REQUIRE(config.values() == sorted);
+      const std::string key = name();
+      REQUIRE(config.get(key) == (expected.contains(key) ? expected[key] : Value()));
+    }
+    for (const auto& [key, value] : expected) {
+      CHECK(config.get(key) == value);
+    }
+    CHECK_FALSE(config.has(""));
+  }
 }
 
 TEST_CASE("uses follow ops that are rewritten, merged and erased") {
