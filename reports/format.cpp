@@ -74,11 +74,13 @@ std::string exact(double value) {
 void append_exact(double value, std::string& out) {
   constexpr double kWholeBelow = 1e15; // prints without an exponent, and is exact as an integer
   std::array<char, 32> text;           // 17 digits with sign, point and exponent are 24
+  const char* end = text.data();
   if (value >= 1.0 && value < kWholeBelow && std::trunc(value) == value) {
-    out.append(text.data(), fmt::format_to(text.data(), FMT_COMPILE("{}"), static_cast<std::int64_t>(value)));
+    end = fmt::format_to(text.data(), FMT_COMPILE("{}"), static_cast<std::int64_t>(value));
   } else if (std::isfinite(value)) {
-    out.append(text.data(), fmt::format_to(text.data(), FMT_COMPILE("{}"), value));
+    end = fmt::format_to(text.data(), FMT_COMPILE("{}"), value);
   }
+  out.append(text.data(), static_cast<std::size_t>(end - text.data()));
 }
 
 std::string si(double value, std::string_view unit) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <fmt/format.h>
 
 namespace attnprof::operators {
@@ -199,19 +200,36 @@ std::size_t hash_of(std::string_view name) {
   return (at(0) * 10 + at(name.size() - 1) * 11 + at(name.size() / 2) * 3 + name.size() * 10) % 64;
 }
 
+bool is_named(const Config::Entry& entry, std::string_view name) {
+  return entry.first.size() == name.size() && std::memcmp(entry.first.data(), name.data(), name.size()) == 0;
+}
+
+/// For names that share their hash: apart from the rest, which is short then and called thirty times a case.
+[[gnu::noinline]] const Config::Entry* search(const std::vector<Config::Entry>& entries, std::string_view name) {
+  const auto found =
+      std::find_if(entries.begin(), entries.end(), [&](const Config::Entry& entry) { return is_named(entry, name); });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+constexpr std::size_t kMostPlaces = 255; ///< of entries that have a place; a file may hold more names
+
+/// Makes room for an entry in front of `at`.
+template <class Places>
+void shift_places(Places& places, std::size_t at) {
+  for (std::uint8_t& place : places) {
+    place = static_cast<std::uint8_t>(place > at ? place + 1 : place);
+  }
+}
+
 } // namespace
 
 const Config::Entry* Config::find(std::string_view name) const {
   const std::size_t place = places_[hash_of(name)];
-  if (place == 0) {
+  if (place == 0 || place > values_.size()) { // what was moved from has no entries and keeps its places
     return nullptr;
   }
-  if (const Entry& entry = values_[place - 1]; entry.first == name) {
-    return &entry;
-  }
-  const auto same = [&](const Entry& entry) { return entry.first == name; };
-  const auto found = std::find_if(values_.begin(), values_.end(), same);
-  return found == values_.end() ? nullptr : &*found;
+  const Entry& entry = values_[place - 1];
+  return is_named(entry, name) ? &entry : search(values_, name);
 }
 
 Config::Entry* Config::find(std::string_view name) {
@@ -221,10 +239,10 @@ Config::Entry* Config::find(std::string_view name) {
 
 void Config::index() {
   places_.fill(0);
-  for (std::size_t i = std::min<std::size_t>(values_.size(), 255); i-- > 0;) {
+  for (std::size_t i = std::min(values_.size(), kMostPlaces); i-- > 0;) {
     places_[hash_of(values_[i].first)] = static_cast<std::uint8_t>(i + 1);
   }
-  if (values_.size() > 255) { // names of a file: any hash may be of one that has no place
+  if (values_.size() > kMostPlaces) { // any hash may be of one that has no place
     std::replace(places_.begin(), places_.end(), std::uint8_t{0}, std::uint8_t{1});
   }
 }
@@ -274,8 +292,14 @@ void Config::set(std::string_view name, Value value) {
   }
   const auto is_before = [](const Entry& entry, std::string_view other) { return entry.first < other; };
   const auto at = std::lower_bound(values_.begin(), values_.end(), name, is_before);
+  const auto place = static_cast<std::size_t>(at - values_.begin());
   values_.emplace(at, std::string(name), std::move(value));
-  index();
+  if (values_.size() > kMostPlaces) {
+    index();
+    return;
+  }
+  shift_places(places_, place);
+  places_[hash_of(name)] = static_cast<std::uint8_t>(place + 1);
 }
 void Config::erase(std::string_view name) {
   if (const Entry* entry = find(name)) {

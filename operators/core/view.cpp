@@ -13,6 +13,14 @@ Count View::elements() const {
   return out;
 }
 
+Count View::distinct_elements() const {
+  Count out = 1;
+  for (std::size_t i = 0; i < rank(); ++i) {
+    out *= strides[i] == 0 && dims[i] > 0 ? 1 : dims[i];
+  }
+  return out;
+}
+
 bool View::contiguous() const {
   std::int64_t expected = 1;
   for (std::size_t i = rank(); i-- > 0;) {
@@ -98,12 +106,34 @@ View View::as_matrix() const {
   return out;
 }
 
+Extents dense_strides(const Extents& dims) {
+  Extents strides = dims;
+  Count step = 1;
+  for (std::size_t i = dims.size(); i-- > 0;) {
+    strides[i] = step.value();
+    step *= dims[i];
+  }
+  return strides;
+}
+
+Count element_count(const Extents& dims) {
+  Count out = 1;
+  for (std::size_t i = dims.size(); i-- > 0;) {
+    out *= dims[i];
+  }
+  return out;
+}
+
 View each_row(const View& vector, const View& like) {
   View out = vector;
   for (std::size_t i = like.rank() - 1; i-- > 0;) {
     out = out.broadcast(0, like.dims[i]);
   }
   return out;
+}
+
+View dense_view(TensorId tensor, const Extents& dims) {
+  return {tensor, 0, dims, dense_strides(dims)};
 }
 
 std::string shape_of(const Extents& dims) {

@@ -35,37 +35,13 @@ struct View {
   friend bool operator==(const View&, const View&) = default;
 };
 
-inline Count View::distinct_elements() const {
-  Count out = 1;
-  for (std::size_t i = 0; i < rank(); ++i) {
-    out *= strides[i] == 0 && dims[i] > 0 ? 1 : dims[i];
-  }
-  return out;
-}
-
 /// A vector repeated for every row of `like`.
 View each_row(const View& vector, const View& like);
-inline Extents dense_strides(const Extents& dims) {
-  Extents strides = dims;
-  Count step = 1;
-  for (std::size_t i = dims.size(); i-- > 0;) {
-    strides[i] = step.value();
-    step *= dims[i];
-  }
-  return strides;
-}
 /// Row-major view of a whole tensor.
-inline View dense_view(TensorId tensor, const Extents& dims) {
-  return {tensor, 0, dims, dense_strides(dims)};
-}
+View dense_view(TensorId tensor, const Extents& dims);
+Extents dense_strides(const Extents& dims);
 /// The product of the sizes, multiplied from the last as strides are, so that both refuse the same sizes.
-inline Count element_count(const Extents& dims) {
-  Count out = 1;
-  for (std::size_t i = dims.size(); i-- > 0;) {
-    out *= dims[i];
-  }
-  return out;
-}
+Count element_count(const Extents& dims);
 std::string shape_of(const Extents& dims);
 
 /// Calls visit(address) for every index of the view in row-major order.

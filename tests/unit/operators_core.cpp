@@ -143,6 +143,14 @@ TEST_CASE("a configuration keeps values by name, sorted, however they came") {
       CHECK(config.get(key) == value);
     }
     CHECK_FALSE(config.has(""));
+    const Config taken = std::move(config);
+    CHECK(taken.values() == std::vector<Config::Entry>(expected.begin(), expected.end()));
+    for (const auto& [key, value] : expected) { // what was moved from is empty and may be used again
+      CHECK_FALSE(config.has(key));
+      config.set(key, value);
+      CHECK(config.get(key) == value);
+    }
+    CHECK(config == taken);
   }
 }
 
