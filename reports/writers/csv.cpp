@@ -62,6 +62,7 @@ void CaseLines::append_header(std::string& out) const {
 
 void CaseLines::append(const Record& record, std::string& out) const {
   for (const CaseColumn* column : columns_) {
+    // Texts and parameters are written from where they stand: get() would copy them.
     if (column->text != nullptr) {
       append_csv_field(out, record.*(column->text));
     } else if (column->spec.group == Group::kConfig) {
