@@ -17,7 +17,7 @@ namespace {
 
 struct Settings {
   std::string filter, isa, json_path, markdown_path;
-  double slice_s = 0.45;
+  double slice_s = 0.4;
   bool small = false;
   bool list = false;
   bool cpu_time = false;
@@ -169,9 +169,9 @@ int run_chosen(const Settings& settings, std::ostream& out, std::ostream& err, S
                            : fmt::format("{} {}\n", library.name, library.version));
   }
   const SamplerOptions options =
-      settings.small ? SamplerOptions{1e-4, 0.0, 3, 3} : SamplerOptions{4e-3, settings.slice_s, 5, 21};
+      settings.small ? SamplerOptions{1e-4, 0.0, 3, 3} : SamplerOptions{2e-3, settings.slice_s, 5, 31, 2 * settings.slice_s};
   ThreadClock thread_clock;
-  Runner runner(machine.isa, libraries, options, settings.cpu_time ? thread_clock : *seams.clock);
+  Runner runner(machine.isa, libraries, options, settings.cpu_time ? thread_clock : *seams.clock, seams.host);
   const std::int64_t begin_ns = seams.clock->now_ns();
   for (const Case& which : cases) {
     if (std::optional<Row> row = runner.run(which)) {
@@ -183,6 +183,7 @@ int run_chosen(const Settings& settings, std::ostream& out, std::ostream& err, S
       (settings.filter.empty() || std::regex_search("attention-memory", std::regex(settings.filter)))) {
     result.counted.push_back(fused_memory_growth(machine.isa));
   }
+  result.issue_rate = runner.best_issue_rate();
   result.wall_s = profilers::seconds_between(begin_ns, seams.clock->now_ns());
   if (std::optional<Remark> remark = flash_remark(result.rows)) {
     result.remarks.push_back(std::move(*remark));
@@ -192,7 +193,7 @@ int run_chosen(const Settings& settings, std::ostream& out, std::ostream& err, S
   for (const Remark& remark : result.remarks) {
     out << remark.text << '\n';
   }
-  out << fmt::format("{} cases in {:.0f} s\n", result.rows.size(), result.wall_s);
+  out << core_text(result) << fmt::format("{} cases in {:.0f} s\n", result.rows.size(), result.wall_s);
   write_file(settings.json_path, to_json(result, bars).dump(1) + '\n');
   write_file(settings.markdown_path, bars_markdown(result, bars));
   static_cast<void>(err);

@@ -4,6 +4,7 @@
 #include "bench/peer.hpp"
 #include "operators/exec/executor.hpp"
 #include "profilers/clock.hpp"
+#include "profilers/host_probe.hpp"
 
 #include <functional>
 #include <ostream>
@@ -12,10 +13,12 @@
 
 namespace attnprof::bench {
 
-/// What the benchmark takes from outside: the libraries for an instruction set, and the time.
+/// What the benchmark takes from outside: the libraries for an instruction set, the time, and loops that tell whether a
+/// core is shared.
 struct Seams {
   std::function<std::vector<PeerLibrary>(const std::string& isa)> libraries;
   profilers::Clock* clock = nullptr;
+  profilers::HostProbe* host = nullptr; ///< null: cores that are shared are not told apart
 };
 
 /// Exit codes: 0, also where bars are missed, since that is a result; 2 for arguments that cannot be understood.

@@ -90,8 +90,8 @@ Limit Limits::copy(int threads, std::int64_t bytes) {
   const Limit streaming = with(table_->bandwidth.copy_nt);
   profilers::SteadyClock clock;
   const std::vector<Contestant> both{{"plain", plain.run}, {"streaming", streaming.run}};
-  const Rounds rounds = sample(both, {1e-3, 0.0, 3, 3}, clock);
-  return median_ratio(rounds.times_s[0], rounds.times_s[1]) > 1.0 ? streaming : plain;
+  CoreWatch none;
+  return sample(both, {1e-3, 0.0, 3, 3}, clock, none).median_ratio(0, 1) > 1.0 ? streaming : plain;
 }
 
 Limit Limits::read(int threads, std::int64_t bytes) {

@@ -35,12 +35,13 @@ class Limits {
   /// `bytes`: of the copy, read plus written; of the read, at least. What lies in DRAM takes the faster of plain and
   /// non-temporal stores. Absent where the machine has no such unit.
   std::optional<Limit> make(LimitKind kind, int threads, std::int64_t bytes);
+  /// The threads that a limit runs on; they live as long as this.
+  const operators::ThreadTeam& team(int threads);
 
  private:
   Limit compute(const profilers::ComputeProbe& probe, LimitKind kind, int threads);
   Limit copy(int threads, std::int64_t bytes);
   Limit read(int threads, std::int64_t bytes);
-  const operators::ThreadTeam& team(int threads);
   float* memory(std::int64_t bytes);
   const profilers::ComputeProbe* find(std::string_view unit) const;
 

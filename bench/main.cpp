@@ -5,7 +5,9 @@
 int main(int argc, char** argv) {
   attnprof::profilers::SteadyClock clock;
   attnprof::bench::Seams seams;
+  attnprof::profilers::LinuxHostProbe host;
   seams.clock = &clock;
+  seams.host = &host;
   seams.libraries = [](const std::string& isa) {
     using namespace attnprof::bench;
     return std::vector<PeerLibrary>{onednn_library(), openblas_library(), eigen_library(isa), compiler_library(isa)};

@@ -45,7 +45,8 @@ Json json_of(const Row& row) {
            {"time_over_reference", or_null(row.time_over_reference)},
            {"peers", Json::array()},
            {"claims", Json::array()},
-           {"rounds", row.rounds}};
+           {"rounds", row.rounds},
+           {"whole_rounds", row.whole_rounds}};
   for (const PeerRow& peer : row.peers) {
     out["peers"].push_back(
         {{"name", peer.name}, {"time_over_ours", peer.time_over_ours}, {"agrees", or_null(peer.agrees)}});
@@ -135,6 +136,9 @@ std::string row_text(const Row& row) {
       out += fmt::format("  [short: {} {:.2f}]", claim.bar, claim.figure);
     }
   }
+  if (row.core_shared()) {
+    out += "  [core shared]";
+  }
   return out + '\n';
 }
 
@@ -148,6 +152,24 @@ std::string bars_text(const std::vector<BarRow>& bars) {
                     row.rows == 0 ? "" : fmt::format("{} of {}; {}", row.short_rows, row.rows, *row.worst_name));
   }
   return out;
+}
+
+std::string core_text(const Result& result) {
+  if (!result.issue_rate) {
+    return "";
+  }
+  std::size_t rounds = 0;
+  std::size_t whole = 0;
+  std::size_t shared_rows = 0;
+  for (const Row& row : result.rows) {
+    rounds += row.rounds;
+    whole += row.whole_rounds;
+    shared_rows += row.core_shared() ? 1 : 0;
+  }
+  const double share = rounds == 0 ? 1.0 : static_cast<double>(whole) / static_cast<double>(rounds);
+  return fmt::format("cores: {:.1f} independent operations a cycle at best; {:.0f} % of the rounds had theirs to "
+                     "themselves, the others are left out; {} rows had fewer than {} such rounds and rest on all\n",
+                     *result.issue_rate, 100.0 * share, shared_rows, kFewestWhole);
 }
 
 std::string bars_markdown(const Result& result, const std::vector<BarRow>& bars) {
@@ -165,7 +187,8 @@ std::string bars_markdown(const Result& result, const std::vector<BarRow>& bars)
 Json to_json(const Result& result, const std::vector<BarRow>& bars) {
   Json out{{"schema_version", kSchemaVersion}, {"machine", result.machine}, {"isa", result.isa},
            {"libraries", Json::array()},       {"bars", Json::array()},     {"rows", Json::array()},
-           {"counted", Json::array()},         {"remarks", Json::array()},  {"wall_s", result.wall_s}};
+           {"counted", Json::array()},         {"remarks", Json::array()},  {"issue_rate", or_null(result.issue_rate)},
+           {"wall_s", result.wall_s}};
   for (const LibraryRow& library : result.libraries) {
     out["libraries"].push_back({{"name", library.name},
                                 {"version", library.version.empty() ? Json(nullptr) : Json(library.version)},

@@ -38,6 +38,7 @@ struct Result {
   std::vector<Row> rows;
   std::vector<CountedRow> counted;
   std::vector<Remark> remarks;
+  std::optional<double> issue_rate; ///< independent operations a cycle, the most that a core of this run did
   double wall_s = 0;
 };
 
@@ -55,6 +56,8 @@ std::vector<BarRow> bar_rows(const Result& result, bool has_avx512, bool has_bf1
 
 std::string row_text(const Row& row);
 std::string bars_text(const std::vector<BarRow>& bars);
+/// A sentence on how much of the run had its cores to itself; empty where that cannot be told.
+std::string core_text(const Result& result);
 /// The table that the README shows.
 std::string bars_markdown(const Result& result, const std::vector<BarRow>& bars);
 nlohmann::ordered_json to_json(const Result& result, const std::vector<BarRow>& bars);

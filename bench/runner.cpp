@@ -109,50 +109,61 @@ bool is_rate_of_flops(LimitKind kind) {
   return kind == LimitKind::kFma || kind == LimitKind::kBf16;
 }
 
-/// The times of the fastest library in each round, so that no library is picked by luck of its median; empty without
-/// libraries.
-std::vector<double> best_peer_times(const Measured& measured) {
-  const std::size_t first = measured.has_reference ? 3 : 2;
+std::size_t first_peer(const Measured& measured) {
+  return measured.has_reference ? 3 : 2;
+}
+
+/// The library of the least median, so that none is picked by luck in one round; absent without libraries.
+std::optional<std::size_t> best_peer(const Measured& measured) {
   std::optional<std::size_t> best;
-  for (std::size_t i = first; i < measured.rounds.times_s.size(); ++i) {
-    const auto median_of = [&](std::size_t which) { return profilers::median(measured.rounds.times_s[which]); };
-    best = !best || median_of(i) < median_of(*best) ? i : *best;
+  for (std::size_t i = first_peer(measured); i < measured.rounds.times_s.size(); ++i) {
+    best = !best || measured.rounds.median_time(i) < measured.rounds.median_time(*best) ? i : *best;
   }
-  return best ? measured.rounds.times_s[*best] : std::vector<double>{};
+  return best;
 }
 
 std::optional<double> figure_of(Source source, const Row& row, const Measured& measured) {
-  const std::vector<double>& ours = measured.rounds.times_s[0];
   switch (source) {
   case Source::kLimit: return row.share;
   case Source::kSlowdown: return row.time_over_reference;
-  case Source::kSpeedup: return measured.has_reference ? median_ratio(measured.rounds.times_s[2], ours) : std::nullopt;
+  case Source::kSpeedup: return measured.has_reference ? measured.rounds.median_ratio(2, 0) : std::nullopt;
   case Source::kBestPeer: break;
   }
-  return median_ratio(best_peer_times(measured), ours);
+  const std::optional<std::size_t> best = best_peer(measured);
+  return best ? measured.rounds.median_ratio(*best, 0) : std::nullopt;
 }
 
 } // namespace
 
 void derive(Row& row, const Measured& measured, const std::vector<Claim>& claims) {
-  const std::vector<std::vector<double>>& times = measured.rounds.times_s;
-  row.rounds = times[0].size();
-  row.time_median_s = profilers::median(times[0]).value_or(0.0);
+  const Rounds& rounds = measured.rounds;
+  row.rounds = rounds.times_s[0].size();
+  row.whole_rounds = rounds.whole_rounds(std::vector<std::size_t>{0, 1}).size();
+  row.time_median_s = rounds.median_time(0).value_or(0.0);
   row.amount = measured.amount;
-  row.limit_rate = measured.limit_amount / profilers::median(times[1]).value_or(1.0);
-  row.share = measured.amount / measured.limit_amount * median_ratio(times[1], times[0]).value_or(0.0);
+  row.limit_rate = measured.limit_amount / rounds.median_time(1).value_or(1.0);
+  row.share = measured.amount / measured.limit_amount * rounds.median_ratio(1, 0).value_or(0.0);
   if (measured.has_reference) {
-    row.time_over_reference = median_ratio(times[0], times[2]);
+    row.time_over_reference = rounds.median_ratio(0, 2);
   }
   for (std::size_t i = 0; i < measured.peer_names.size(); ++i) {
-    const std::size_t at = (measured.has_reference ? 3 : 2) + i;
-    row.peers.push_back({measured.peer_names[i], median_ratio(times[at], times[0]).value_or(0.0), std::nullopt});
+    const std::size_t at = first_peer(measured) + i;
+    row.peers.push_back({measured.peer_names[i], rounds.median_ratio(at, 0).value_or(0.0), std::nullopt});
   }
   for (const Claim& claim : claims) {
     if (const std::optional<double> figure = figure_of(claim.source, row, measured)) {
       row.claims.push_back({claim.bar, *figure, verdict_on(find_bar(claim.bar), *figure)});
     }
   }
+}
+
+CoreWatch Runner::watch_of(int threads) {
+  if (host_ == nullptr) {
+    return CoreWatch();
+  }
+  CoreWatch out([this, &team = limits_.team(threads)] { return least_issue_rate(team, *host_); });
+  out.expect(best_issue_rate_);
+  return out;
 }
 
 std::optional<Row> Runner::run(const Case& which) {
@@ -190,7 +201,9 @@ std::optional<Row> Runner::run(const Case& which) {
       contestants.push_back(std::move(peer));
     }
   }
-  measured.rounds = sample(contestants, options_, clock_);
+  CoreWatch watch = watch_of(which.options.threads);
+  measured.rounds = sample(contestants, options_, clock_, watch);
+  best_issue_rate_ = watch.best();
 
   Row row;
   row.name = which.name;

@@ -4,6 +4,7 @@
 #include "bench/bars.hpp"
 #include "bench/cases.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,10 @@ struct Row {
   std::vector<PeerRow> peers;
   std::vector<ClaimRow> claims;
   std::size_t rounds = 0;
+  std::size_t whole_rounds = 0; ///< in which ours and the limit had their cores to themselves
+
+  /// Whether too few rounds were whole to rest on: the figures then hold for a core that something else used as well.
+  [[nodiscard]] bool core_shared() const { return whole_rounds < std::min(kFewestWhole, rounds); }
 };
 
 /// The samples of one case: the first contestant is our kernel, the second the limit, then the reference where there is
@@ -53,18 +58,26 @@ void derive(Row& row, const Measured& measured, const std::vector<Claim>& claims
 
 class Runner {
  public:
+  /// `host`: whose loops tell a core that is shared from one that is not; null: none is told apart.
   Runner(const std::string& isa, std::vector<PeerLibrary> libraries, const SamplerOptions& options,
-         profilers::Clock& clock)
-      : limits_(isa), libraries_(std::move(libraries)), options_(options), clock_(clock) {}
+         profilers::Clock& clock, profilers::HostProbe* host)
+      : limits_(isa), libraries_(std::move(libraries)), options_(options), clock_(clock), host_(host) {}
 
   /// Absent where the machine lacks the unit that is the case's limit.
   std::optional<Row> run(const Case& which);
 
+  /// Independent operations a cycle of a core that was not shared, the most that was seen.
+  [[nodiscard]] std::optional<double> best_issue_rate() const { return best_issue_rate_; }
+
  private:
+  CoreWatch watch_of(int threads);
+
   Limits limits_;
   std::vector<PeerLibrary> libraries_;
   SamplerOptions options_;
   profilers::Clock& clock_;
+  profilers::HostProbe* host_;
+  std::optional<double> best_issue_rate_;
 };
 
 } // namespace attnprof::bench

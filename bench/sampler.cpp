@@ -38,41 +38,109 @@ SamplePlan plan_sample(const Contestant& contestant, const SamplerOptions& optio
   return {static_cast<std::int64_t>(std::clamp(wanted, 1.0, kMostRuns)), run_s < options.sample_s};
 }
 
+/// One sample of each contestant after another, with looks at the cores around each.
+class Sampler {
+ public:
+  Sampler(std::span<const Contestant> contestants, const SamplerOptions& options, profilers::Clock& clock,
+          CoreWatch& watch)
+      : contestants_(contestants), options_(options), clock_(clock), watch_(watch), rates_(contestants.size()) {
+    for (const Contestant& contestant : contestants_) {
+      plans_.push_back(plan_sample(contestant, options_, clock_));
+    }
+    out_.times_s.resize(contestants_.size());
+    out_.whole.resize(contestants_.size());
+  }
+
+  Rounds run() {
+    const std::int64_t begin_ns = clock_.now_ns();
+    for (std::size_t round = 0; goes_on(round, profilers::seconds_between(begin_ns, clock_.now_ns())); ++round) {
+      for (std::size_t i = 0; i < contestants_.size(); ++i) {
+        take(round % 2 == 0 ? i : contestants_.size() - 1 - i);
+      }
+    }
+    mark_whole();
+    return std::move(out_);
+  }
+
+ private:
+  void take(std::size_t which) {
+    if (plans_[which].warm) {
+      contestants_[which].run();
+    }
+    const std::optional<double> before = watch_.look();
+    out_.times_s[which].push_back(seconds_per_run(contestants_[which], plans_[which].runs, clock_));
+    rates_[which].push_back(std::min(before, watch_.look()));
+  }
+
+  [[nodiscard]] bool goes_on(std::size_t round, double spent_s) {
+    if (round < options_.min_rounds || (round < options_.max_rounds && spent_s < options_.slice_s)) {
+      return true;
+    }
+    if (spent_s >= options_.patience_s || contestants_.size() < 2) {
+      return false;
+    }
+    mark_whole();
+    return out_.whole_rounds(std::vector<std::size_t>{0, 1}).size() < options_.min_rounds;
+  }
+
+  /// By the best rate so far, which earlier rounds did not know.
+  void mark_whole() {
+    for (std::size_t i = 0; i < rates_.size(); ++i) {
+      out_.whole[i].clear();
+      for (const std::optional<double> rate : rates_[i]) {
+        out_.whole[i].push_back(watch_.is_whole(rate));
+      }
+    }
+  }
+
+  std::span<const Contestant> contestants_;
+  const SamplerOptions& options_;
+  profilers::Clock& clock_;
+  CoreWatch& watch_;
+  std::vector<SamplePlan> plans_;
+  std::vector<std::vector<std::optional<double>>> rates_;
+  Rounds out_;
+};
+
 } // namespace
 
-Rounds sample(std::span<const Contestant> contestants, const SamplerOptions& options, profilers::Clock& clock) {
-  const std::size_t count = contestants.size();
-  std::vector<SamplePlan> plans;
-  for (const Contestant& contestant : contestants) {
-    plans.push_back(plan_sample(contestant, options, clock));
-  }
-  Rounds out;
-  out.times_s.resize(count);
-  const std::int64_t begin_ns = clock.now_ns();
-  for (std::size_t round = 0; round < options.max_rounds; ++round) {
-    const double spent_s = profilers::seconds_between(begin_ns, clock.now_ns());
-    if (round >= options.min_rounds && spent_s >= options.slice_s) {
-      break;
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t which = round % 2 == 0 ? i : count - 1 - i;
-      if (plans[which].warm) {
-        contestants[which].run();
-      }
-      out.times_s[which].push_back(seconds_per_run(contestants[which], plans[which].runs, clock));
+std::vector<std::size_t> Rounds::whole_rounds(std::span<const std::size_t> contestants) const {
+  std::vector<std::size_t> out;
+  for (std::size_t round = 0; !times_s.empty() && round < times_s[0].size(); ++round) {
+    if (std::all_of(contestants.begin(), contestants.end(),
+                    [&](std::size_t which) { return static_cast<bool>(whole[which][round]); })) {
+      out.push_back(round);
     }
   }
   return out;
 }
 
-std::optional<double> median_ratio(std::span<const double> numerator, std::span<const double> denominator) {
+std::vector<std::size_t> Rounds::rounds_to_use(std::span<const std::size_t> contestants) const {
+  std::vector<std::size_t> out = whole_rounds(contestants);
+  return out.size() < kFewestWhole ? whole_rounds({}) : out;
+}
+
+std::optional<double> Rounds::median_time(std::size_t which) const {
+  std::vector<double> times;
+  for (const std::size_t round : rounds_to_use({&which, 1})) {
+    times.push_back(times_s[which][round]);
+  }
+  return profilers::median(times);
+}
+
+std::optional<double> Rounds::median_ratio(std::size_t numerator, std::size_t denominator) const {
   std::vector<double> ratios;
-  for (std::size_t i = 0; i < std::min(numerator.size(), denominator.size()); ++i) {
-    if (denominator[i] > 0) {
-      ratios.push_back(numerator[i] / denominator[i]);
+  for (const std::size_t round : rounds_to_use(std::vector<std::size_t>{numerator, denominator})) {
+    if (times_s[denominator][round] > 0) {
+      ratios.push_back(times_s[numerator][round] / times_s[denominator][round]);
     }
   }
   return profilers::median(ratios);
+}
+
+Rounds sample(std::span<const Contestant> contestants, const SamplerOptions& options, profilers::Clock& clock,
+              CoreWatch& watch) {
+  return Sampler(contestants, options, clock, watch).run();
 }
 
 } // namespace attnprof::bench

@@ -1,6 +1,7 @@
 // Times several things in alternation, so that ratios are of times taken within milliseconds of each other.
 #pragma once
 
+#include "bench/core_watch.hpp"
 #include "profilers/clock.hpp"
 
 #include <functional>
@@ -24,16 +25,30 @@ struct SamplerOptions {
   double slice_s = 1.0; ///< rounds stop when they have taken this long, once there are min_rounds
   std::size_t min_rounds = 5;
   std::size_t max_rounds = 21;
+  /// While fewer than min_rounds had their cores to themselves, they go on for so long, and past max_rounds.
+  double patience_s = 0.0;
 };
+
+/// Fewer whole rounds than this have no median worth the name.
+inline constexpr std::size_t kFewestWhole = 3;
 
 /// times_s[contestant][round]: seconds of one run. Rounds go through the contestants forwards and backwards in turn
-/// (A B C, C B A), after one round that only warms up and finds how many runs make a sample.
+/// (A B C, C B A), after one round that only warms up and finds how many runs make a sample. whole[contestant][round]:
+/// the sample's cores were its own just before and just after it.
 struct Rounds {
   std::vector<std::vector<double>> times_s;
-};
-Rounds sample(std::span<const Contestant> contestants, const SamplerOptions& options, profilers::Clock& clock);
+  std::vector<std::vector<bool>> whole;
 
-/// Median over the rounds of numerator / denominator; absent without rounds.
-std::optional<double> median_ratio(std::span<const double> numerator, std::span<const double> denominator);
+  /// Rounds in which the samples of all these contestants were whole.
+  [[nodiscard]] std::vector<std::size_t> whole_rounds(std::span<const std::size_t> contestants) const;
+  /// The rounds that figures of these contestants rest on: those that were whole, if there are three, else all.
+  [[nodiscard]] std::vector<std::size_t> rounds_to_use(std::span<const std::size_t> contestants) const;
+  /// Median of the time of one contestant, and of its ratio to that of another within a round. Absent without rounds.
+  [[nodiscard]] std::optional<double> median_time(std::size_t which) const;
+  [[nodiscard]] std::optional<double> median_ratio(std::size_t numerator, std::size_t denominator) const;
+};
+/// Rounds are sought in which the first two contestants were whole.
+Rounds sample(std::span<const Contestant> contestants, const SamplerOptions& options, profilers::Clock& clock,
+              CoreWatch& watch);
 
 } // namespace attnprof::bench

@@ -74,6 +74,47 @@ bool LinuxHostProbe::spin_cycles(std::int64_t cycles) {
   return true;
 }
 
+bool LinuxHostProbe::spin_independent(std::int64_t operations) {
+  // Of a register, not of a constant: see above.
+  constexpr std::int64_t kUnroll = 64;
+  std::uint64_t a = 1;
+  std::uint64_t b = 2;
+  std::uint64_t c = 3;
+  std::uint64_t d = 4;
+  const std::uint64_t mask = 5;
+  for (std::int64_t done = 0; done < operations; done += kUnroll) {
+#if defined(__x86_64__)
+    asm volatile(".rept 16\n\txor %4, %0\n\txor %4, %1\n\txor %4, %2\n\txor %4, %3\n\t.endr"
+                 : "+r"(a), "+r"(b), "+r"(c), "+r"(d)
+                 : "r"(mask)
+                 : "cc");
+#elif defined(__aarch64__)
+    asm volatile(".rept 16\n\teor %0, %0, %4\n\teor %1, %1, %4\n\teor %2, %2, %4\n\teor %3, %3, %4\n\t.endr"
+                 : "+r"(a), "+r"(b), "+r"(c), "+r"(d)
+                 : "r"(mask));
+#else
+    return false;
+#endif
+  }
+  return true;
+}
+
+CoreReading measure_core(Clock& clock, HostProbe& host) {
+  constexpr std::int64_t kOperations = 64 * 400;
+  CoreReading out;
+  out.clock_hz = measure_cpu_clock_hz(clock, host);
+  const std::int64_t begin = clock.now_ns();
+  const bool spun = host.spin_independent(kOperations);
+  const std::int64_t end = clock.now_ns();
+  if (out.clock_hz && spun && end > begin)
+    out.issue_rate = static_cast<double>(kOperations) / (seconds_between(begin, end) * *out.clock_hz);
+  return out;
+}
+
+bool is_core_shared(double rate, double best) {
+  return rate < 0.85 * best;
+}
+
 std::optional<double> measure_cpu_clock_hz(Clock& clock, HostProbe& host) {
   constexpr std::int64_t kCycles = 64 * 320;
   const std::int64_t begin = clock.now_ns();

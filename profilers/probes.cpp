@@ -253,6 +253,46 @@ Probe probe_steal(std::optional<double> steal_s, std::optional<double> up_s, con
   return {name, kOk, fmt::format("{:.2f} % since start", 100 * share), ""};
 }
 
+Probe probe_core_sharing(std::span<const double> issue_rates) {
+  const std::string name = "core";
+  // Far fewer than any core issues while it works for one thread.
+  constexpr double kHalfCore = 2.5;
+  if (issue_rates.empty())
+    return {name, kAbsent, "unknown whether another hardware thread uses it: the processor has no known loop to tell", ""};
+  const double best = *std::max_element(issue_rates.begin(), issue_rates.end());
+  const auto shared =
+      std::count_if(issue_rates.begin(), issue_rates.end(), [&](double rate) { return is_core_shared(rate, best); });
+  const std::string found = fmt::format("{} of {} looks saw another hardware thread on this core", shared, issue_rates.size());
+  const std::string fix = "run nothing beside, or ask for whole cores; the column issue_rate tells for each case";
+  if (best < kHalfCore)
+    return {name, kLimited,
+            fmt::format("at most {:.1f} independent operations a cycle: shared throughout, or a narrow core", best), fix};
+  if (shared > 0)
+    return {name, kLimited,
+            fmt::format("{}; it then issued {:.1f} independent operations a cycle at least, and {:.1f} alone", found,
+                        *std::min_element(issue_rates.begin(), issue_rates.end()), best),
+            fix};
+  return {name, kOk, fmt::format("{}; {:.1f} independent operations a cycle", found, best), ""};
+}
+
+namespace {
+
+/// Looks that lie a millisecond apart.
+std::vector<double> look_at_core(Clock& clock, HostProbe& host) {
+  constexpr int kLooks = 100;
+  constexpr std::int64_t kCyclesBetween = 2'000'000;
+  std::vector<double> out;
+  for (int i = 0; i < kLooks; ++i) {
+    const std::optional<double> rate = measure_core(clock, host).issue_rate;
+    if (!rate || !host.spin_cycles(kCyclesBetween))
+      return {};
+    out.push_back(*rate);
+  }
+  return out;
+}
+
+} // namespace
+
 std::vector<Probe> run_probes(const Environment& environment, const DoctorHost& host, Clock& clock, HostProbe& probe) {
   const auto paranoid = read_integer(host.root / "proc/sys/kernel/perf_event_paranoid");
   const auto source = read_text(host.root / "sys/devices/system/clocksource/clocksource0/current_clocksource");
@@ -269,6 +309,7 @@ std::vector<Probe> run_probes(const Environment& environment, const DoctorHost& 
       probe_smt(environment),
       probe_quota(environment),
       probe_steal(probe.read().steal_s, uptime_s(host.root), environment),
+      probe_core_sharing(look_at_core(clock, probe)),
       probe_huge_pages(environment),
       probe_counters(host.try_counter(), paranoid, environment),
       probe_energy(host.root, environment),

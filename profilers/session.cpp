@@ -77,7 +77,7 @@ class Session {
 
   Sample take_sample() {
     Sample sample;
-    sample.conditions.cpu_clock_hz = measure_cpu_clock_hz(clock_, host_);
+    const CoreReading core_before = measure_core(clock_, host_);
     cache_.prepare();
     const std::int64_t iterations = result_.iterations_per_sample;
     const HostReading before = host_.read();
@@ -88,6 +88,8 @@ class Session {
         },
         iterations);
     const HostReading after = host_.read();
+    sample.conditions.cpu_clock_hz = core_before.clock_hz;
+    sample.conditions.issue_rate = std::min(core_before.issue_rate, measure_core(clock_, host_).issue_rate);
     sample.conditions.steal_s = difference(before.steal_s, after.steal_s);
     sample.conditions.page_faults = difference(before.page_faults, after.page_faults);
     sample.conditions.context_switches = difference(before.context_switches, after.context_switches);
@@ -208,6 +210,7 @@ class Session {
 
   void add_conditions() {
     std::vector<double> clocks;
+    std::vector<double> issue_rates;
     const auto add = [](auto& total, const auto& value) {
       if (value)
         total = total.value_or(0) + *value;
@@ -218,8 +221,23 @@ class Session {
       add(result_.context_switches, condition.context_switches);
       if (condition.cpu_clock_hz)
         clocks.push_back(*condition.cpu_clock_hz);
+      if (condition.issue_rate)
+        issue_rates.push_back(*condition.issue_rate);
     }
     result_.cpu_clock_hz = median(clocks);
+    result_.issue_rate = median(issue_rates);
+    warn_of_shared_core(issue_rates);
+  }
+
+  void warn_of_shared_core(const std::vector<double>& rates) {
+    if (rates.empty())
+      return;
+    const double best = *std::max_element(rates.begin(), rates.end());
+    const auto shared = std::count_if(rates.begin(), rates.end(), [&](double rate) { return is_core_shared(rate, best); });
+    if (shared > 0)
+      result_.warnings.push_back(fmt::format("{} of {} samples shared their core with another hardware thread, down to "
+                                             "{:.1f} of {:.1f} operations a cycle; all are kept",
+                                             shared, rates.size(), *std::min_element(rates.begin(), rates.end()), best));
   }
 
   void add_warnings() {

@@ -50,6 +50,7 @@ struct Measurement {
   std::string timer;
   std::optional<double> timer_resolution_s;
   std::optional<double> cpu_clock_hz;           ///< median over the samples
+  std::optional<double> issue_rate;             ///< independent operations a cycle, median over the samples
   std::optional<std::int64_t> page_faults;      ///< sum over the samples
   std::optional<std::int64_t> context_switches; ///< sum over the samples
   std::optional<double> steal_s;                ///< sum over the samples

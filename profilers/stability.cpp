@@ -1,5 +1,6 @@
 #include "profilers/stability.hpp"
 
+#include "profilers/host_probe.hpp"
 #include "profilers/stopping.hpp"
 
 #include <algorithm>
@@ -28,6 +29,8 @@ struct Contrast {
   double rest_switches = 0;
   std::optional<double> slow_clock_hz;
   std::optional<double> rest_clock_hz;
+  std::optional<double> slow_issue_rate;
+  std::optional<double> rest_issue_rate;
   bool any_known = false;
 };
 
@@ -38,6 +41,8 @@ Contrast contrast(std::span<const double> samples_s, std::span<const SampleCondi
   const double slow_from = *quantile(samples_s, 0.75);
   std::vector<double> slow_clocks;
   std::vector<double> rest_clocks;
+  std::vector<double> slow_rates;
+  std::vector<double> rest_rates;
   double slow_count = 0;
   double rest_count = 0;
   for (std::size_t i = 0; i < std::min(samples_s.size(), conditions.size()); ++i) {
@@ -52,8 +57,10 @@ Contrast contrast(std::span<const double> samples_s, std::span<const SampleCondi
     }
     if (condition.cpu_clock_hz)
       (slow ? slow_clocks : rest_clocks).push_back(*condition.cpu_clock_hz);
-    result.any_known |=
-        condition.steal_s || condition.page_faults || condition.context_switches || condition.cpu_clock_hz;
+    if (condition.issue_rate)
+      (slow ? slow_rates : rest_rates).push_back(*condition.issue_rate);
+    result.any_known |= condition.steal_s || condition.page_faults || condition.context_switches ||
+                        condition.cpu_clock_hz || condition.issue_rate;
   }
   result.slow_faults /= std::max(1.0, slow_count);
   result.rest_faults /= std::max(1.0, rest_count);
@@ -61,6 +68,8 @@ Contrast contrast(std::span<const double> samples_s, std::span<const SampleCondi
   result.rest_switches /= std::max(1.0, rest_count);
   result.slow_clock_hz = median(slow_clocks);
   result.rest_clock_hz = median(rest_clocks);
+  result.slow_issue_rate = median(slow_rates);
+  result.rest_issue_rate = median(rest_rates);
   return result;
 }
 
@@ -75,12 +84,16 @@ std::string likely_cause(std::span<const double> samples_s, std::span<const Samp
   if (found.slow_clock_hz && found.rest_clock_hz && *found.slow_clock_hz < 0.97 * *found.rest_clock_hz)
     return fmt::format("clock: slow samples ran at {:.2f} GHz, the others at {:.2f} GHz", *found.slow_clock_hz * 1e-9,
                        *found.rest_clock_hz * 1e-9);
+  if (found.slow_issue_rate && found.rest_issue_rate && is_core_shared(*found.slow_issue_rate, *found.rest_issue_rate))
+    return fmt::format("shared core: another hardware thread used it during slow samples ({:.1f} operations a cycle, {:.1f} "
+                       "in the others)",
+                       *found.slow_issue_rate, *found.rest_issue_rate);
   if (found.slow_faults >= 1 && found.slow_faults > 2 * found.rest_faults)
     return fmt::format("page faults: {:.1f} a slow sample, {:.1f} in the others", found.slow_faults, found.rest_faults);
   if (found.slow_switches > 0.5 && found.slow_switches > 2 * found.rest_switches)
     return fmt::format("context switches: {:.1f} a slow sample, {:.1f} in the others", found.slow_switches,
                        found.rest_switches);
-  return "no steal, clock change, page fault or context switch sets the slow samples apart";
+  return "no steal, clock change, shared core, page fault or context switch sets the slow samples apart";
 }
 
 std::optional<Verdict> judge_drift(std::span<const double> samples_s, std::span<const SampleConditions> conditions,

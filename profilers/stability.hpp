@@ -18,6 +18,8 @@ struct SampleConditions {
   std::optional<std::int64_t> context_switches;
   /// Clock of this core right before the sample.
   std::optional<double> cpu_clock_hz;
+  /// Independent operations a cycle of this core right before or after the sample, whichever is less.
+  std::optional<double> issue_rate;
 };
 
 enum class Stability { kStable, kNoisy, kDrift, kThrottled, kTooShort };

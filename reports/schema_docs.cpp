@@ -84,7 +84,8 @@ Json measured_schema() {
                                                                {"steal_s", list("number")},
                                                                {"page_faults", list("integer")},
                                                                {"context_switches", list("integer")},
-                                                               {"cpu_clock_hz", list("number")}});
+                                                               {"cpu_clock_hz", list("number")},
+                                                               {"issue_rate", list("number")}});
   measured["properties"]["warnings"] = {{"type", "array"}, {"items", {{"type", "string"}}}};
   return measured;
 }

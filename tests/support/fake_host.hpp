@@ -28,11 +28,18 @@ class FakeHost final : public profilers::HostProbe {
     clock_.advance_s(static_cast<double>(cycles) / *cpu_clock_hz);
     return true;
   }
+  bool spin_independent(std::int64_t operations) override {
+    if (!cpu_clock_hz || !issue_rate)
+      return false;
+    clock_.advance_s(static_cast<double>(operations) / (*cpu_clock_hz * *issue_rate));
+    return true;
+  }
   void log_to(std::vector<std::string>* log) { log_ = log; }
 
   /// Cumulative; bodies add to it while they run.
   profilers::HostReading reading{0.0, 0, 0};
   std::optional<double> cpu_clock_hz = 3e9;
+  std::optional<double> issue_rate = 4.0; ///< operations a cycle
 
  private:
   FakeClock& clock_;

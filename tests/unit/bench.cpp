@@ -3,6 +3,7 @@
 #include "bench/report.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fake_clock.hpp"
+#include "tests/support/fake_host.hpp"
 #include "tests/support/temp_dir.hpp"
 
 #include <cmath>
@@ -31,6 +32,9 @@ Measured measured_of(std::vector<std::vector<double>> times_s, bool has_referenc
   out.limit_amount = 400.0;
   out.has_reference = has_reference;
   out.peer_names = std::move(peers);
+  for (const std::vector<double>& times : times_s) {
+    out.rounds.whole.emplace_back(times.size(), true);
+  }
   out.rounds.times_s = std::move(times_s);
   return out;
 }
@@ -50,7 +54,8 @@ struct Ran {
 };
 Ran run_bench(const std::vector<std::string>& arguments) {
   profilers::SteadyClock clock;
-  Seams seams{idle_library, &clock};
+  profilers::LinuxHostProbe host;
+  Seams seams{idle_library, &clock, &host};
   std::ostringstream out;
   std::ostringstream err;
   const int exit_code = bench::run(arguments, out, err, seams);
@@ -64,7 +69,8 @@ TEST_CASE("bench sampler: times of one run, in rounds that go forwards and backw
   std::vector<std::string> order;
   const std::vector<Contestant> contestants{taking("a", 2e-3, clock, &order), taking("b", 4e-3, clock, &order),
                                             taking("c", 8e-3, clock, &order)};
-  const Rounds rounds = sample(contestants, {1e-3, 0.0, 4, 9}, clock);
+  CoreWatch none;
+  const Rounds rounds = sample(contestants, {1e-3, 0.0, 4, 9}, clock, none);
   REQUIRE(rounds.times_s.size() == 3);
   for (std::size_t i = 0; i < 3; ++i) {
     REQUIRE(rounds.times_s[i].size() == 4);
@@ -77,8 +83,9 @@ TEST_CASE("bench sampler: times of one run, in rounds that go forwards and backw
 TEST_CASE("bench sampler: a sample of something short is many runs, and the slice ends the rounds", "[bench]") {
   tests::FakeClock clock(0);
   std::vector<std::string> order;
+  CoreWatch none;
   const Rounds rounds =
-      sample(std::vector<Contestant>{taking("a", 1e-6, clock, &order)}, {1e-3, 3.5e-3, 2, 100}, clock);
+      sample(std::vector<Contestant>{taking("a", 1e-6, clock, &order)}, {1e-3, 3.5e-3, 2, 100}, clock, none);
   CHECK(rounds.times_s[0].size() == 4);
   CHECK(rounds.times_s[0][0] == Catch::Approx(1e-6));
   CHECK(order.size() > 4000);
@@ -97,7 +104,8 @@ TEST_CASE("bench sampler: a short run is made once before each sample, untimed",
                                                clock.advance_s(5e-3);
                                                cold = true;
                                              }}};
-  const Rounds rounds = sample(contestants, {1e-3, 0.0, 3, 3}, clock);
+  CoreWatch none;
+  const Rounds rounds = sample(contestants, {1e-3, 0.0, 3, 3}, clock, none);
   for (const double time_s : rounds.times_s[0]) {
     CHECK(time_s == Catch::Approx(1e-4));
   }
@@ -105,9 +113,89 @@ TEST_CASE("bench sampler: a short run is made once before each sample, untimed",
 
 TEST_CASE("bench sampler: a clock that stands still ends too", "[bench]") {
   tests::FakeClock clock(0);
-  const Rounds rounds = sample(std::vector<Contestant>{taking("a", 0.0, clock)}, {1e-3, 1.0, 1, 1}, clock);
+  CoreWatch none;
+  const Rounds rounds = sample(std::vector<Contestant>{taking("a", 0.0, clock)}, {1e-3, 1.0, 1, 1}, clock, none);
   CHECK(rounds.times_s[0] == std::vector<double>{0.0});
-  CHECK(median_ratio(rounds.times_s[0], rounds.times_s[0]) == std::nullopt);
+  CHECK(rounds.median_ratio(0, 0) == std::nullopt);
+}
+
+TEST_CASE("bench sampler: samples whose core something else used as well are left out", "[bench]") {
+  tests::FakeClock clock(0);
+  tests::FakeHost host(clock);
+  // Three rounds in four, a neighbour halves the rate of issue, and our kernel takes twice as long; the limit does not.
+  int round = -1;
+  const auto shared = [&] { return round % 4 != 3; };
+  const std::vector<Contestant> contestants{{"ours",
+                                             [&] {
+                                               host.issue_rate = shared() ? 2.1 : 4.0;
+                                               clock.advance_s(shared() ? 2e-3 : 1e-3);
+                                             }},
+                                            {"limit", [&] {
+                                               clock.advance_s(1e-3);
+                                               ++round;
+                                             }}};
+  CoreWatch watch([&] { return profilers::measure_core(clock, host).issue_rate; });
+  watch.expect(4.0);
+  const Rounds rounds = sample(contestants, {1e-3, 0.0, 5, 5, 1.0}, clock, watch);
+  const std::vector<std::size_t> both{0, 1};
+  CHECK(rounds.whole_rounds(both).size() == 5); // more rounds than asked for, until five were whole
+  CHECK(rounds.times_s[0].size() > 15);
+  CHECK(rounds.median_ratio(0, 1).value() == Catch::Approx(1.0));
+  CHECK(rounds.median_time(0).value() == Catch::Approx(1e-3));
+
+  round = -1000000;                                          // shared for ever
+  host.issue_rate = 2.1;
+  const std::vector<Contestant> slow{{"ours", [&] { clock.advance_s(2e-3); }},
+                                     {"limit", [&] { clock.advance_s(1e-3); }}};
+  const Rounds all = sample(slow, {1e-3, 0.0, 5, 5, 0.1}, clock, watch);
+  CHECK(all.whole_rounds(both).empty());
+  CHECK(all.times_s[0].size() > 5); // it was patient
+  CHECK(all.median_ratio(0, 1).value() == Catch::Approx(2.0));
+}
+
+TEST_CASE("bench: a core is shared when it issues much less than it once did", "[bench]") {
+  std::optional<double> rate = 3.0;
+  CoreWatch watch([&] { return rate; });
+  CHECK(watch.is_whole(1.0)); // nothing to compare with yet
+  CHECK(watch.look() == 3.0);
+  rate = 9.0; // more than four chains can do: the clock sped up in between
+  watch.look();
+  CHECK(watch.best() == 4.0);
+  CHECK(watch.is_whole(3.5));
+  CHECK_FALSE(watch.is_whole(3.3));
+  CHECK(watch.is_whole(std::nullopt));
+  CHECK_FALSE(CoreWatch().look());
+}
+
+TEST_CASE("bench: the loops of the real host tell a rate on every thread of a team", "[bench]") {
+  profilers::LinuxHostProbe host;
+  const std::optional<double> rate = least_issue_rate(operators::ThreadTeam(2), host);
+#if defined(__x86_64__) || defined(__aarch64__)
+  REQUIRE(rate);
+  CHECK(*rate > 0.0);
+#else
+  CHECK_FALSE(rate);
+#endif
+}
+
+TEST_CASE("bench: a row that had no core to itself says so, and the run says how many had", "[bench]") {
+  Row row;
+  Measured measured = measured_of({{2.0, 2.0, 2.0, 2.0}, {4.0, 4.0, 4.0, 4.0}}, false, {});
+  measured.rounds.whole[0] = {true, true, false, false};
+  derive(row, measured, {});
+  CHECK(row.whole_rounds == 2);
+  CHECK(row.core_shared());
+  CHECK(row_text(row).find("[core shared]") != std::string::npos);
+  measured.rounds.whole[0][2] = true;
+  Row other;
+  derive(other, measured, {});
+  CHECK_FALSE(other.core_shared());
+  Result result;
+  CHECK(core_text(result).empty());
+  result.rows = {row, other};
+  result.issue_rate = 4.0;
+  CHECK(core_text(result).find("62 % of the rounds") != std::string::npos);
+  CHECK(core_text(result).find("1 rows had fewer") != std::string::npos);
 }
 
 TEST_CASE("bench: oneDNN composes attention from its primitives, and computes what is asked for", "[bench]") {
@@ -166,10 +254,9 @@ TEST_CASE("bench: oneDNN composes attention from its primitives, and computes wh
 }
 
 TEST_CASE("bench: ratios are medians over rounds, not ratios of medians", "[bench]") {
-  const std::vector<double> a{1.0, 10.0, 3.0};
-  const std::vector<double> b{2.0, 5.0, 3.0};
-  CHECK(median_ratio(a, b) == Catch::Approx(1.0)); // 0.5, 2, 1; the medians are 3 and 3
-  CHECK(median_ratio({}, {}) == std::nullopt);
+  const Measured measured = measured_of({{1.0, 10.0, 3.0}, {2.0, 5.0, 3.0}}, false, {});
+  CHECK(measured.rounds.median_ratio(0, 1) == Catch::Approx(1.0)); // 0.5, 2, 1; the medians are 3 and 3
+  CHECK(measured_of({{}, {}}, false, {}).rounds.median_ratio(0, 1) == std::nullopt);
 }
 
 TEST_CASE("bench: figures of a row follow from its samples", "[bench]") {

@@ -3,6 +3,7 @@
 #include "profilers/clock.hpp"
 #include "profilers/host_probe.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/fake_host.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -38,9 +39,28 @@ TEST_CASE("the real host probe counts what this process does") {
 #if defined(__x86_64__) || defined(__aarch64__)
   REQUIRE(hz);
   CHECK(*hz > 0);
+  const CoreReading core = measure_core(clock, host);
+  REQUIRE(core.issue_rate);
+  CHECK(*core.issue_rate > 0);
 #else
   CHECK_FALSE(hz);
 #endif
+}
+
+TEST_CASE("a core issues what its loops took, in cycles of its own clock") {
+  attnprof::tests::FakeClock clock(0);
+  attnprof::tests::FakeHost host(clock);
+  host.cpu_clock_hz = 2.5e9;
+  host.issue_rate = 2.2;
+  const CoreReading core = measure_core(clock, host);
+  CHECK(*core.clock_hz == Catch::Approx(2.5e9).epsilon(1e-3));
+  CHECK(*core.issue_rate == Catch::Approx(2.2).epsilon(1e-3));
+  host.issue_rate.reset();
+  CHECK_FALSE(measure_core(clock, host).issue_rate);
+  host.cpu_clock_hz.reset();
+  CHECK_FALSE(measure_core(clock, host).clock_hz);
+  CHECK(is_core_shared(2.2, 4.0));
+  CHECK_FALSE(is_core_shared(3.8, 4.0));
 }
 
 TEST_CASE("the real evictor sweeps at least twice the last level") {

@@ -200,6 +200,16 @@ TEST_CASE("timer and steal") {
   CHECK(mentions(probe_steal(0, 1000, environment).reason, "not every hypervisor"));
 }
 
+TEST_CASE("a core that another hardware thread uses") {
+  CHECK(probe_core_sharing({}).verdict == ProbeVerdict::kAbsent);
+  CHECK(probe_core_sharing(std::vector{4.0, 3.9, 3.8}).verdict == ProbeVerdict::kOk);
+  const Probe shared = probe_core_sharing(std::vector{4.0, 2.1, 3.9, 2.2});
+  CHECK(shared.verdict == ProbeVerdict::kLimited);
+  CHECK(mentions(shared.reason, "2 of 4 looks"));
+  CHECK(mentions(shared.reason, "2.1 independent operations a cycle at least, and 4.0 alone"));
+  CHECK(mentions(probe_core_sharing(std::vector{2.0, 2.1}).reason, "throughout"));
+}
+
 TEST_CASE("all probes of a made-up host") {
   const FakeSystem system;
   system.write("proc/sys/kernel/perf_event_paranoid", "4");
@@ -226,6 +236,7 @@ TEST_CASE("all probes of a made-up host") {
   CHECK(named(probes, "valgrind").verdict == ProbeVerdict::kAbsent);
   CHECK(mentions(named(probes, "timer").reason, "clock source tsc"));
   CHECK(named(probes, "steal").verdict == ProbeVerdict::kOk);
+  CHECK(named(probes, "core").verdict == ProbeVerdict::kOk);
   CHECK(mentions(named(probes, "instruction sets").reason, "baseline"));
   std::set<std::string> names;
   for (const Probe& one : probes) {

@@ -58,6 +58,7 @@ TEST_CASE("a constant body is stable and stops on its noise") {
   CHECK(found.timer == "fake_clock");
   CHECK(*found.timer_resolution_s == Catch::Approx(20e-9));
   CHECK(*found.cpu_clock_hz == Catch::Approx(3e9).epsilon(0.01));
+  CHECK(*found.issue_rate == Catch::Approx(4.0).epsilon(0.02));
   CHECK(*found.page_faults == 0);
   CHECK(*found.steal_s == 0);
   CHECK(found.warnings.empty());
@@ -155,6 +156,17 @@ TEST_CASE("noise runs into the timeout and names its cause") {
     });
     CHECK(mentions(found.stability_reason, "context switches"));
   }
+  SECTION("a shared core") {
+    // The neighbour comes and goes, and is gone or there before the sample as well as after it.
+    const Measurement found = bench.measure_runs_of([&] {
+      const bool slow = slow_now();
+      bench.host.issue_rate = slow ? 2.1 : 4.0;
+      return slow ? 2e-3 : 1e-3;
+    });
+    CHECK(mentions(found.stability_reason, "shared core"));
+    CHECK(any_mentions(found.warnings, "samples shared their core"));
+    CHECK(any_mentions(found.warnings, "2.1 of 4.0"));
+  }
   SECTION("nothing that the host shows") {
     const Measurement found = bench.measure_runs_of([&] { return slow_now() ? 2e-3 : 1e-3; });
     CHECK(mentions(found.stability_reason, "no steal"));
@@ -165,6 +177,7 @@ TEST_CASE("noise runs into the timeout and names its cause") {
     const Measurement found = bench.measure_runs_of([&] { return slow_now() ? 2e-3 : 1e-3; });
     CHECK(mentions(found.stability_reason, "tells nothing"));
     CHECK_FALSE(found.steal_s);
+    CHECK_FALSE(found.issue_rate);
     CHECK_FALSE(found.page_faults);
     CHECK_FALSE(found.context_switches);
   }

@@ -19,12 +19,12 @@ void score_tiles(const float* q, Index width, const float* k, Index begin, Index
   for (Index key = begin; key < end; key += kTileColumns) {
     if (needs_both_vectors(end - key)) {
       Vec sums[R][2];
-      sum_outer_products(sums, width, q, 1, kTileRows, k + key * width);
-      store_tile(false, sums, scores + key, row);
+      sum_outer_products(sums, width, PackedRows{q}, k + key * width);
+      store_tile(false, sums, RowsInPlace<R, float>(scores + key, row));
     } else {
       Vec sums[R][1];
-      sum_outer_products(sums, width, q, 1, kTileRows, k + key * width);
-      store_tile(false, sums, scores + key, row);
+      sum_outer_products(sums, width, PackedRows{q}, k + key * width);
+      store_tile(false, sums, RowsInPlace<R, float>(scores + key, row));
     }
   }
 }
@@ -36,12 +36,12 @@ void mix_tiles(bool add, const float* weights, Index row, Index keys, const floa
   for (Index j = 0; j < width; j += kTileColumns) {
     if (needs_both_vectors(width - j)) {
       Vec sums[R][2];
-      sum_outer_products(sums, keys, weights, row, 1, v);
-      store_tile(add, sums, mixed + j, mixed_row);
+      sum_outer_products(sums, keys, RowsInPlace<R>(weights, row), v);
+      store_tile(add, sums, RowsInPlace<R, float>(mixed + j, mixed_row));
     } else {
       Vec sums[R][1];
-      sum_outer_products(sums, keys, weights, row, 1, v);
-      store_tile(add, sums, mixed + j, mixed_row);
+      sum_outer_products(sums, keys, RowsInPlace<R>(weights, row), v);
+      store_tile(add, sums, RowsInPlace<R, float>(mixed + j, mixed_row));
     }
     v += panel;
   }

@@ -33,20 +33,19 @@ static inline float top_score(const float* s, Index n) {
 /// s = 2^(s * scale - top); returns the sums of the lanes.
 static inline Vec exp_scores(float* s, Index n, float scale, float top) {
   const auto weight = [&](const auto& x) ATTNPROF_INLINE_LAMBDA { return exp2_nonpositive(fma(x, scale, -top)); };
-  Vec a = zero();
-  Vec b = zero();
+  Vec sum = zero();
   Index i = 0;
   for (; i + kPack * kLanes <= n; i += kPack * kLanes) {
     const Pack<kPack> e = weight(load_pack<kPack>(s + i));
     store_pack(s + i, e);
-    add_pack(e, a, b);
+    sum += sum_of_pack(e);
   }
   for (; i < n; i += kLanes) {
     const Vec e = keep_first(weight(Pack<1>{{load_upto(s + i, n - i)}}).v[0], n - i, zero());
     store_upto(s + i, e, n - i);
-    a += e;
+    sum += e;
   }
-  return a + b;
+  return sum;
 }
 
 /// The attended part of the scores [0, n) of a row; the others become 0.

@@ -6,9 +6,6 @@ namespace {
 
 using cpu::RowsArgs;
 
-/// Columns of one work item, so that a few long rows still spread over all shares.
-constexpr Index kSegment = 4096;
-
 template <int kCount, bool kStream, class In, class Out>
 ATTNPROF_INLINE void copy_vectors(const In* x, Out* y) {
   Vec vectors[kCount];
@@ -110,7 +107,8 @@ void copy_dense_rows(const RowsArgs& args, Range mine) {
 
 template <class In, class Out>
 void copy_typed(const RowsArgs& args, int share, int shares) {
-  const Index segments = (args.columns + kSegment - 1) / kSegment;
+  const Index length = segment_of(args.columns, shares);
+  const Index segments = (args.columns + length - 1) / length;
   const Index per_nest = args.rows * segments;
   const Range mine = part_of(args.nest.count * per_nest, share, shares);
   if (mine.begin >= mine.end) {
@@ -126,10 +124,10 @@ void copy_typed(const RowsArgs& args, int share, int shares) {
   const auto* x = reinterpret_cast<const In*>(args.x.address);
   auto* y = reinterpret_cast<Out*>(args.y.address);
   for (Index flat = mine.begin; flat < mine.end; ++flat) {
-    const Index column = segment * kSegment;
+    const Index column = segment * length;
     const Index x_at = outer_offset(args.x, args.nest, at) + row * args.x.row + column * args.x.column;
     const Index y_at = outer_offset(args.y, args.nest, at) + row * args.y.row + column * args.y.column;
-    copy_segment(x + x_at, args.x.column, y + y_at, args.y.column, least(kSegment, args.columns - column), args.stream);
+    copy_segment(x + x_at, args.x.column, y + y_at, args.y.column, least(length, args.columns - column), args.stream);
     if (++segment == segments) {
       segment = 0;
       if (++row == args.rows) {
@@ -146,28 +144,34 @@ void copy_typed(const RowsArgs& args, int share, int shares) {
 /// A block that fills whole cache lines of both sides.
 constexpr Index kSide = 16;
 
-/// Whole blocks: all columns of kLanes rows before the next rows, so that each line of y is finished at once, and goes
-/// past the caches where it should.
+/// A whole block. Past the caches each line of y is finished before the next one, so that it leaves at once; else tile by
+/// tile, which needs half of the registers.
 template <bool kStream, class In, class Out>
 ATTNPROF_INLINE void transpose_whole(const In* x, Index x_column, Out* y, Index y_row) {
   constexpr int kTiles = static_cast<int>(kSide) / kLanes;
-  // Or the compiler keeps sixteen addresses of rows on the stack from block to block, and loads one before each load.
-  asm("" : "+r"(x), "+r"(x_column));
-  for (Index r = 0; r < kSide; r += kLanes) {
-    Vec tiles[kTiles][kLanes];
+  constexpr int kTogether = kStream ? kTiles : 1;
 #pragma GCC unroll 4
-    for (int t = 0; t < kTiles; ++t) {
-      load_turned(x + t * kLanes * x_column + r, x_column, tiles[t]);
-    }
+  for (int r = 0; r < kTiles; ++r) {
+#pragma GCC unroll 4
+    for (int t = 0; t < kTiles; t += kTogether) {
+      Vec tiles[kTogether][kLanes];
+#pragma GCC unroll 4
+      for (int u = 0; u < kTogether; ++u) {
+        load_turned(x + (t + u) * kLanes * x_column + r * kLanes, x_column, tiles[u]);
+      }
+      Out* to = y + r * kLanes * y_row + t * kLanes;
+      asm("" : "+r"(to)); // or the compiler keeps sixteen addresses of rows on the stack from block to block
 #pragma GCC unroll 16
-    for (int i = 0; i < kLanes; ++i) {
+      for (int i = 0; i < kLanes; ++i) {
 #pragma GCC unroll 4
-      for (int t = 0; t < kTiles; ++t) {
-        if constexpr (kStream) {
-          store_stream(y + (r + i) * y_row + t * kLanes, tiles[t][i]);
-        } else {
-          store(y + (r + i) * y_row + t * kLanes, tiles[t][i]);
+        for (int u = 0; u < kTogether; ++u) {
+          if constexpr (kStream) {
+            store_stream(to + u * kLanes, tiles[u][i]);
+          } else {
+            store(to + u * kLanes, tiles[u][i]);
+          }
         }
+        to += y_row;
       }
     }
   }

@@ -62,7 +62,7 @@ class BlockProduct {
 
  private:
   void multiply(const Block& block, const std::byte* a_from, Index k, Index depth, float* c, Index c_row) {
-    Factor a = factor_of_rows(reinterpret_cast<const float*>(a_from), args_.a.row, args_.a.column);
+    Factor a = factor_of_rows(reinterpret_cast<const float*>(a_from), args_.a.row);
     if (args_.a_copied) {
       pack_tiles(args_.a, a_from, block.rows, depth, a_copy_);
       a = factor_of_tiles(a_copy_, depth);

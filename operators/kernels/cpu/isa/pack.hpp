@@ -88,13 +88,14 @@ template <int N>
 ATTNPROF_INLINE Pack<N> constant(const Pack<N>& x, float value) {
   return each<N>([](Vec /*v*/, Vec c) ATTNPROF_INLINE_LAMBDA { return c; }, x, value);
 }
-/// Adds the vectors of a pack to two sums in turn.
-ATTNPROF_INLINE void add_pack(const Pack<kPack>& x, Vec& a, Vec& b) {
+// In pairs, so that one accumulator does for a loop: a second one would cost a register that its constants need.
+ATTNPROF_INLINE Vec sum_of_pack(const Pack<kPack>& x) {
   static_assert(kPack == 4);
-  a += x.v[0];
-  b += x.v[1];
-  a += x.v[2];
-  b += x.v[3];
+  return (x.v[0] + x.v[1]) + (x.v[2] + x.v[3]);
+}
+ATTNPROF_INLINE Vec max_of_pack(const Pack<kPack>& x) {
+  static_assert(kPack == 4);
+  return max(max(x.v[0], x.v[1]), max(x.v[2], x.v[3]));
 }
 
 /// A polynomial of x, its highest coefficient first (Horner).

@@ -97,56 +97,60 @@ void pack_tile(const T* from, Index row, Index column, Index rows, Index columns
 /// As sum_outer_products, from rows of a that lie further away than the first-level cache: each line of them that is
 /// used asks for its neighbour in the next tile's rows, which are too many streams for hardware to follow.
 template <int R, int V>
-ATTNPROF_INLINE void sum_far_rows(Vec (&sums)[R][V], Index k, const float* a, Index a_row, const float* b) {
-  constexpr Index kLine = 16;
-  sum_outer_products(sums, k % kLine, a, a_row, 1, b);
-  a += k % kLine;
-  b += k % kLine * kTileColumns;
-  for (Index kk = k / kLine; kk > 0; --kk) {
+ATTNPROF_INLINE void sum_far_rows(Vec (&sums)[R][V], Index depth, RowsInPlace<R> a, const float* b) {
+  RowsInPlace<R> next(a.at[0] + R * a.row, a.row);
+  clear_tile(sums);
+  next.advance(depth % kLineFloats);
+  add_outer_products(sums, depth % kLineFloats, a, b);
+  for (Index k = depth / kLineFloats; k > 0; --k) {
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
-      __builtin_prefetch(a + (R + i) * a_row);
+      __builtin_prefetch(next.address(i));
     }
-#pragma GCC unroll 4
-    for (Index u = 0; u < kLine; ++u) {
-      add_outer_product(sums, a + u, a_row, b + u * kTileColumns);
-    }
-    a += kLine;
-    b += kLine * kTileColumns;
+    next.advance(kLineFloats);
+    add_outer_products(sums, kLineFloats, a, b);
   }
 }
 
-/// Sums of one register tile: c[R][columns] (+)= a[R][k] * b[k][kTileColumns]; only the last of V vectors may be
-/// partial.
+/// c[R][columns] (+)= the sums of a register tile; only the last of V vectors may be partial.
 template <int R, int V>
-void tile_product(bool add, Index k, const float* a, Index a_row, Index a_column, const float* b, float* c, Index c_row,
-                  Index columns, bool far_rows) {
-  // The lines of c arrive while the sums are made; the store buffer would fill up with stores that wait for them.
-#pragma GCC unroll 16
-  for (int i = 0; i < R; ++i) {
-    __builtin_prefetch(c + i * c_row, 1);
-    __builtin_prefetch(c + i * c_row + columns - 1, 1);
-  }
-  Vec sums[R][V];
-  if (far_rows) {
-    sum_far_rows(sums, k, a, a_row, b);
-  } else {
-    sum_outer_products(sums, k, a, a_row, a_column, b);
-  }
+ATTNPROF_INLINE void store_columns(bool add, const Vec (&sums)[R][V], const RowsInPlace<R, float>& c, Index columns) {
   if (columns == V * kLanes) {
-    store_tile(add, sums, c, c_row);
+    store_tile(add, sums, c);
     return;
   }
   const Index last = columns - (V - 1) * kLanes;
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
-    float* to = c + i * c_row;
+    float* to = c.address(i);
     if (V == 2) {
       store(to, add ? sums[i][0] + load(to) : sums[i][0]);
     }
     float* end = to + (V - 1) * kLanes;
     store_first(end, add ? sums[i][V - 1] + load_first(end, last) : sums[i][V - 1], last);
   }
+}
+
+/// One register tile of a panel: c[R][columns] (+)= a[R][depth] * b[depth][kTileColumns].
+template <int R, int V>
+void tile_product(bool add, Index depth, const float* a, Index a_row, const float* b, float* c, Index c_row,
+                  Index columns, bool far_rows) {
+  const RowsInPlace<R, float> to(c, c_row);
+  // The lines of c arrive while the sums are made; the store buffer would fill up with stores that wait for them.
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+    __builtin_prefetch(to.address(i), 1);
+    __builtin_prefetch(to.address(i) + columns - 1, 1);
+  }
+  Vec sums[R][V];
+  if (far_rows) {
+    sum_far_rows(sums, depth, RowsInPlace<R>(a, a_row), b);
+  } else if (a_row == 0) {
+    sum_outer_products(sums, depth, PackedRows{a}, b);
+  } else {
+    sum_outer_products(sums, depth, RowsInPlace<R>(a, a_row), b);
+  }
+  store_columns(add, sums, to, columns);
 }
 
 template <class T>
@@ -219,17 +223,16 @@ void pack_tiles(const Operand& operand, const std::byte* from, Index rows, Index
   }
 }
 
-void panel_product(bool add, Index rows, Index k, const Factor& a, const float* panel, float* c, Index c_row,
+void panel_product(bool add, Index rows, Index depth, const Factor& a, const float* panel, float* c, Index c_row,
                    Index columns) {
   static_assert(kTileVectors == 2);
   constexpr Index kFar = 8192; // floats: 32 KiB, a first-level cache
-  const bool far_rows = a.column == 1 && rows * k > kFar;
+  const bool far_rows = a.row != 0 && rows * depth > kFar;
   const float* at = a.at;
   for (Index i = 0; i < rows; i += kTileRows) {
     with_row_count(least(kTileRows, rows - i), [&]<int R>() {
-      columns > kLanes
-          ? tile_product<R, 2>(add, k, at, a.row, a.column, panel, c + i * c_row, c_row, columns, far_rows)
-          : tile_product<R, 1>(add, k, at, a.row, a.column, panel, c + i * c_row, c_row, columns, far_rows);
+      columns > kLanes ? tile_product<R, 2>(add, depth, at, a.row, panel, c + i * c_row, c_row, columns, far_rows)
+                       : tile_product<R, 1>(add, depth, at, a.row, panel, c + i * c_row, c_row, columns, far_rows);
     });
     at += a.tile;
   }

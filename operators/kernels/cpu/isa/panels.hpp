@@ -15,21 +15,55 @@ void pack_panels(const Operand& operand, const std::byte* from, Index rows, Inde
 /// `out` has room for one vector more.
 void pack_tiles(const Operand& operand, const std::byte* from, Index rows, Index columns, float* out);
 
-/// The left factor of a product: element (i, k) of tile t at at[t * tile + i * row + k * column].
+/// The left factor of a product: rows where they lie, `row` floats apart and dense, or tiles of pack_tiles.
 struct Factor {
   const float* at;
-  Index tile, row, column;
+  Index tile; ///< floats from one tile of kTileRows rows to the next
+  Index row;  ///< 0: packed tiles
 };
-ATTNPROF_INLINE Factor factor_of_rows(const float* a, Index row, Index column) {
-  return {a, kTileRows * row, row, column};
+ATTNPROF_INLINE Factor factor_of_rows(const float* a, Index row) {
+  return {a, kTileRows * row, row};
 }
 ATTNPROF_INLINE Factor factor_of_tiles(const float* packed, Index columns) {
-  return {packed, kTileRows * columns, 1, kTileRows};
+  return {packed, kTileRows * columns, 0};
 }
 
-/// Adds column kk of the left and row kk of the right factor to the sums of a register tile.
-template <int R, int V>
-ATTNPROF_INLINE void add_outer_product(Vec (&sums)[R][V], const float* a, Index a_row, const float* b) {
+/// What a register tile reads of its left factor: value(i) of row i, column by column.
+struct PackedRows {
+  const float* at;
+
+  [[nodiscard]] ATTNPROF_INLINE_MEMBER float value(int i) const { return at[i]; }
+  ATTNPROF_INLINE_MEMBER void advance() { at += kTileRows; }
+};
+/// R rows where they lie, `row` floats apart. Every third row has an address, the two behind it are one or two steps
+/// further, and one index register serves all of them. Unless the addresses are hidden from it, g++ 12 computes one for
+/// each row, and keeps on the stack those for which it lacks registers.
+template <int R, class T = const float>
+struct RowsInPlace {
+  static constexpr int kBases = (R + 2) / 3;
+  T* at[kBases];
+  Index row;
+
+  ATTNPROF_INLINE_MEMBER RowsInPlace(T* first, Index row_step) : row(row_step) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kBases; ++i) {
+      at[i] = first + 3 * i * row_step;
+      asm("" : "+r"(at[i]));
+    }
+  }
+  [[nodiscard]] ATTNPROF_INLINE_MEMBER T* address(int i) const { return at[i / 3] + i % 3 * row; }
+  [[nodiscard]] ATTNPROF_INLINE_MEMBER float value(int i) const { return *address(i); }
+  ATTNPROF_INLINE_MEMBER void advance(Index columns = 1) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kBases; ++i) {
+      at[i] += columns;
+    }
+  }
+};
+
+/// Adds the column of the left and the row of the right factor that they stand at to the sums of a register tile.
+template <int R, int V, class Rows>
+ATTNPROF_INLINE void add_outer_product(Vec (&sums)[R][V], const Rows& a, const float* b) {
   Vec row[V];
 #pragma GCC unroll 2
   for (int v = 0; v < V; ++v) {
@@ -37,18 +71,26 @@ ATTNPROF_INLINE void add_outer_product(Vec (&sums)[R][V], const float* a, Index 
   }
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
-    const Vec factor = broadcast(a[i * a_row]);
+    const Vec factor = broadcast(a.value(i));
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) {
       sums[i][v] = fma(factor, row[v], sums[i][v]);
     }
   }
 }
+/// Moves `a` and `b` behind the columns and rows that were added.
+template <int R, int V, class Rows>
+ATTNPROF_INLINE void add_outer_products(Vec (&sums)[R][V], Index depth, Rows& a, const float*& b) {
+#pragma GCC unroll 4
+  for (Index k = 0; k < depth; ++k) {
+    add_outer_product(sums, a, b);
+    a.advance();
+    b += kTileColumns;
+  }
+}
 
-/// The sums of a register tile: sums[R][V vectors] = a[R][k] * b[k][kTileColumns].
 template <int R, int V>
-ATTNPROF_INLINE void sum_outer_products(Vec (&sums)[R][V], Index k, const float* a, Index a_row, Index a_column,
-                                        const float* b) {
+ATTNPROF_INLINE void clear_tile(Vec (&sums)[R][V]) {
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
 #pragma GCC unroll 2
@@ -56,22 +98,22 @@ ATTNPROF_INLINE void sum_outer_products(Vec (&sums)[R][V], Index k, const float*
       sums[i][v] = zero();
     }
   }
-#pragma GCC unroll 4
-  for (Index kk = 0; kk < k; ++kk) {
-    add_outer_product(sums, a, a_row, b);
-    a += a_column;
-    b += kTileColumns;
-  }
+}
+/// The sums of a register tile: sums[R][V vectors] = a[R][depth] * b[depth][kTileColumns].
+template <int R, int V, class Rows>
+ATTNPROF_INLINE void sum_outer_products(Vec (&sums)[R][V], Index depth, Rows a, const float* b) {
+  clear_tile(sums);
+  add_outer_products(sums, depth, a, b);
 }
 
 /// to[R][V vectors] (+)= the sums of a register tile.
 template <int R, int V>
-ATTNPROF_INLINE void store_tile(bool add, const Vec (&sums)[R][V], float* to, Index row) {
+ATTNPROF_INLINE void store_tile(bool add, const Vec (&sums)[R][V], const RowsInPlace<R, float>& to) {
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) {
-      float* at = to + i * row + v * kLanes;
+      float* at = to.address(i) + v * kLanes;
       store(at, add ? sums[i][v] + load(at) : sums[i][v]);
     }
   }
@@ -89,8 +131,8 @@ ATTNPROF_INLINE void with_row_count(Index rows, F&& f) {
   f.template operator()<R>();
 }
 
-/// c[rows][columns] (+)= a[rows][k] * one panel, register tile by register tile; columns <= kTileColumns.
-void panel_product(bool add, Index rows, Index k, const Factor& a, const float* panel, float* c, Index c_row,
+/// c[rows][columns] (+)= a[rows][depth] * one panel, register tile by register tile; columns <= kTileColumns.
+void panel_product(bool add, Index rows, Index depth, const Factor& a, const float* panel, float* c, Index c_row,
                    Index columns);
 
 } // namespace attnprof::operators::ATTNPROF_ISA

@@ -23,6 +23,13 @@ ATTNPROF_INLINE Range part_of(Index total, int share, int shares) {
   return {total * share / shares, total * (share + 1) / shares};
 }
 
+/// Columns of one work item of rows that long: each share gets a piece of a row, and no more pieces than that. Every
+/// piece costs 60 ns, since streams of reads begin anew: rows of 37,632 in pieces of 4096 took 6 % longer.
+ATTNPROF_INLINE Index segment_of(Index columns, int shares) {
+  constexpr Index kLeast = 4096;
+  return most(kLeast, rounded_up((columns + shares - 1) / shares, 16));
+}
+
 /// An index into a nest.
 struct Position {
   Index index[cpu::kMaxRank] = {};

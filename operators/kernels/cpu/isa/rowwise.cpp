@@ -66,6 +66,13 @@ struct SoftmaxRow {
   float top;          ///< maximum of x
 };
 
+/// exp(x - top) as a power of two: the product with log2(e) is rounded, which adds 6e-8 * |x - top| to the relative error
+/// of exp2_nonpositive, at most 3e-8 of the row's largest weight, and spares the split of a constant.
+template <int N>
+ATTNPROF_INLINE Pack<N> exp_below(const Pack<N>& x, float top) {
+  return exp2_nonpositive((x - top) * 1.44269504F);
+}
+
 /// y = exp(x - top); returns the sum, and the maximum of the next row in place of `top`.
 template <bool kNext>
 float exp_row(SoftmaxRow& row, float* y, Index n) {
@@ -75,34 +82,29 @@ float exp_row(SoftmaxRow& row, float* y, Index n) {
   const float* ahead = row.ahead;
   const float shift = row.top;
   const Vec least_vec = broadcast(-__builtin_inff());
-  Vec a = zero();
-  Vec b = zero();
+  Vec sum = zero();
   Vec top = least_vec;
-  Vec other_top = least_vec;
   Index i = 0;
   for (; i + kPack * kLanes <= n; i += kPack * kLanes) {
     fetch<kPack * kLanes>(ahead + i);
-    const Pack<kPack> e = exp_nonpositive(load_pack<kPack>(x + i) - shift);
+    const Pack<kPack> e = exp_below(load_pack<kPack>(x + i), shift);
     if constexpr (kNext) {
-      top = max(load(next + i), top);
-      other_top = max(load(next + i + kLanes), other_top);
-      top = max(load(next + i + 2 * kLanes), top);
-      other_top = max(load(next + i + 3 * kLanes), other_top);
+      top = max(max_of_pack(load_pack<kPack>(next + i)), top);
     }
     store_pack(y + i, e);
-    add_pack(e, a, b);
+    sum += sum_of_pack(e);
   }
   for (; i < n; i += kLanes) {
-    const Pack<1> rest = exp_nonpositive(Pack<1>{{load_upto(x + i, n - i)}} - shift);
+    const Pack<1> rest = exp_below(Pack<1>{{load_upto(x + i, n - i)}}, shift);
     const Vec e = keep_first(rest.v[0], n - i, zero());
     if constexpr (kNext) {
       top = max(keep_first(load_upto(next + i, n - i), n - i, least_vec), top);
     }
     store_upto(y + i, e, n - i);
-    a += e;
+    sum += e;
   }
-  row.top = max_of(max(top, other_top));
-  return sum_of(a + b);
+  row.top = max_of(top);
+  return sum_of(sum);
 }
 
 /// Nothing attended: zeros, where the formula has 0 / 0. A row of NaN has no maximum either and stays NaN.
@@ -223,9 +225,6 @@ void rope_row(const float* x, float* y, Index d, const float* table) {
   }
 }
 
-/// Columns of one work item of an element-wise op: long rows are cut so that all shares get some.
-constexpr Index kSegment = 8 * kBlock;
-
 /// One step of a result that goes past the caches; false where there is no such form of it.
 bool stream_step(const StepArgs& step, const float* x, const float* z, float* y, Index n) {
   switch (step.fn) {
@@ -285,7 +284,8 @@ void pointwise_segment(const RowsArgs& args, const Position& at, Index row, Inde
 } // namespace
 
 void pointwise(const RowsArgs& args, int share, int shares) {
-  const Index segments = (args.columns + kSegment - 1) / kSegment;
+  const Index length = segment_of(args.columns, shares);
+  const Index segments = (args.columns + length - 1) / length;
   const Index per_nest = args.rows * segments;
   const Range mine = part_of(args.nest.count * per_nest, share, shares);
   if (mine.begin >= mine.end) {
@@ -295,8 +295,8 @@ void pointwise(const RowsArgs& args, int share, int shares) {
   Index row = mine.begin % per_nest / segments;
   Index segment = mine.begin % segments;
   for (Index flat = mine.begin; flat < mine.end; ++flat) {
-    const Index column = segment * kSegment;
-    pointwise_segment(args, at, row, column, least(kSegment, args.columns - column));
+    const Index column = segment * length;
+    pointwise_segment(args, at, row, column, least(length, args.columns - column));
     if (++segment == segments) {
       segment = 0;
       if (++row == args.rows) {

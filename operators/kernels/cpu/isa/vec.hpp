@@ -8,6 +8,12 @@
 #include <immintrin.h>
 #pragma GCC diagnostic pop
 #endif
+#if defined(ATTNPROF_EMULATE_AVX512)
+#include "operators/kernels/cpu/isa/emulated_avx512.hpp"
+#endif
+#if defined(ATTNPROF_EMULATE_AVX512) || defined(__AVX512F__)
+#define ATTNPROF_AVX512
+#endif
 
 #ifndef ATTNPROF_ISA
 #error "sources under isa/ are compiled through attnprof_add_isa_sources, once per instruction set"
@@ -17,7 +23,7 @@
 // translation unit (static), hence compiled for its instruction set and never shared with another.
 namespace attnprof::operators::ATTNPROF_ISA {
 
-#if defined(__AVX512F__)
+#if defined(ATTNPROF_AVX512)
 inline constexpr int kLanes = 16;
 inline constexpr int kTileRows = 14;
 #elif defined(__AVX2__)
@@ -57,7 +63,7 @@ ATTNPROF_INLINE Index rounded_up(Index value, Index step) {
 
 /// Not `Vec{} + x`: adding zero is an operation that the compiler must keep.
 ATTNPROF_INLINE Vec broadcast(float x) {
-#if defined(__AVX512F__)
+#if defined(ATTNPROF_AVX512)
   return _mm512_set1_ps(x);
 #elif defined(__AVX2__)
   return _mm256_set1_ps(x);
@@ -91,7 +97,7 @@ ATTNPROF_INLINE IntVec iota() {
 }
 
 ATTNPROF_INLINE Vec fma(Vec a, Vec b, Vec c) {
-#if defined(__AVX512F__)
+#if defined(ATTNPROF_AVX512)
   return _mm512_fmadd_ps(a, b, c);
 #elif defined(__FMA__)
   return _mm256_fmadd_ps(a, b, c);
@@ -106,7 +112,7 @@ ATTNPROF_INLINE Vec fnma(Vec a, Vec b, Vec c) {
 
 /// As the machine does it: b where either is NaN.
 ATTNPROF_INLINE Vec max(Vec a, Vec b) {
-#if defined(__AVX512F__)
+#if defined(ATTNPROF_AVX512)
   return _mm512_max_ps(a, b);
 #elif defined(__AVX2__)
   return _mm256_max_ps(a, b);
@@ -117,7 +123,7 @@ ATTNPROF_INLINE Vec max(Vec a, Vec b) {
 #endif
 }
 ATTNPROF_INLINE Vec min(Vec a, Vec b) {
-#if defined(__AVX512F__)
+#if defined(ATTNPROF_AVX512)
   return _mm512_min_ps(a, b);
 #elif defined(__AVX2__)
   return _mm256_min_ps(a, b);
@@ -133,7 +139,7 @@ ATTNPROF_INLINE Vec abs(Vec x) {
 
 // Not through a pointer to an unaligned vector: g++ 12 moves such an object in halves when it is copied to memory.
 ATTNPROF_INLINE Vec load(const float* p) {
-#if defined(__AVX512F__)
+#if defined(ATTNPROF_AVX512)
   return _mm512_loadu_ps(p);
 #elif defined(__AVX2__)
   return _mm256_loadu_ps(p);
@@ -144,7 +150,7 @@ ATTNPROF_INLINE Vec load(const float* p) {
 #endif
 }
 ATTNPROF_INLINE void store(float* p, Vec x) {
-#if defined(__AVX512F__)
+#if defined(ATTNPROF_AVX512)
   _mm512_storeu_ps(p, x);
 #elif defined(__AVX2__)
   _mm256_storeu_ps(p, x);
@@ -155,7 +161,7 @@ ATTNPROF_INLINE void store(float* p, Vec x) {
 #endif
 }
 
-#if defined(__AVX512F__)
+#if defined(ATTNPROF_AVX512)
 ATTNPROF_INLINE __mmask16 first_lanes(Index n) {
   return static_cast<__mmask16>((1U << n) - 1U);
 }
@@ -168,7 +174,7 @@ ATTNPROF_INLINE __m256i first_lanes(Index n) {
 
 /// The first n lanes (0 < n < kLanes), the others zero; memory behind them is not touched.
 ATTNPROF_INLINE Vec load_first(const float* p, Index n) {
-#if defined(__AVX512F__)
+#if defined(ATTNPROF_AVX512)
   return _mm512_maskz_loadu_ps(first_lanes(n), p);
 #elif defined(__AVX2__)
   return _mm256_maskload_ps(p, first_lanes(n));
@@ -181,7 +187,7 @@ ATTNPROF_INLINE Vec load_first(const float* p, Index n) {
 #endif
 }
 ATTNPROF_INLINE void store_first(float* p, Vec x, Index n) {
-#if defined(__AVX512F__)
+#if defined(ATTNPROF_AVX512)
   _mm512_mask_storeu_ps(p, first_lanes(n), x);
 #elif defined(__AVX2__)
   // Masked stores are microcoded on several AMD generations: halves instead.
@@ -207,7 +213,7 @@ ATTNPROF_INLINE void store_first(float* p, Vec x, Index n) {
 }
 /// Past the caches; p must be aligned to the vector.
 ATTNPROF_INLINE void store_stream(float* p, Vec x) {
-#if defined(__AVX512F__)
+#if defined(ATTNPROF_AVX512)
   _mm512_stream_ps(p, x);
 #elif defined(__AVX2__)
   _mm256_stream_ps(p, x);
@@ -292,7 +298,7 @@ ATTNPROF_INLINE Vec keep_first(Vec x, Index n, Vec other) {
 }
 
 ATTNPROF_INLINE float sum_of(Vec x) {
-#if defined(__AVX512F__)
+#if defined(ATTNPROF_AVX512)
   return _mm512_reduce_add_ps(x);
 #elif defined(__AVX2__)
   __m128 half = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
@@ -303,7 +309,7 @@ ATTNPROF_INLINE float sum_of(Vec x) {
 #endif
 }
 ATTNPROF_INLINE float max_of(Vec x) {
-#if defined(__AVX512F__)
+#if defined(ATTNPROF_AVX512)
   return _mm512_reduce_max_ps(x);
 #elif defined(__AVX2__)
   __m128 half = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
@@ -333,7 +339,7 @@ ATTNPROF_INLINE Vec interleave(Vec a, Vec b, bool upper) {
 /// Groups of four lanes whose number has bit `kStep` clear (or set) of a, then the same of b, each in its place.
 template <int kStep>
 ATTNPROF_INLINE Vec exchange_groups(Vec a, Vec b, bool upper) {
-#if defined(__AVX2__) && !defined(__AVX512F__)
+#if defined(__AVX2__) && !defined(ATTNPROF_AVX512)
   return upper ? _mm256_permute2f128_ps(a, b, 0x31) : _mm256_permute2f128_ps(a, b, 0x20);
 #else
   IntVec index{};
@@ -375,7 +381,7 @@ ATTNPROF_INLINE void transpose(Vec (&rows)[kLanes]) {
     rows[i + 2] = interleave<2>(b, d, false);
     rows[i + 3] = interleave<2>(b, d, true);
   }
-#if defined(__AVX512F__)
+#if defined(ATTNPROF_AVX512)
   exchange_rows<2>(rows);
 #endif
 #if defined(__AVX2__)
@@ -383,13 +389,19 @@ ATTNPROF_INLINE void transpose(Vec (&rows)[kLanes]) {
 #endif
 }
 
-#if defined(__AVX2__) && !defined(__AVX512F__)
+#if defined(__AVX2__) && !defined(ATTNPROF_AVX512)
 /// Eight vectors that lie `step` apart, turned. Halves of rows that lie four apart are brought together as they are
 /// loaded, which takes no shuffle; transpose() would take eight more.
 ATTNPROF_INLINE void load_turned_8(const float* p, Index step, Vec (&rows)[kLanes]) {
+  // Two bases and three steps serve all addresses. Unless they are hidden from it, g++ 12 keeps one address a row, most
+  // of them on the stack, and loads each before its use.
+  const float* q = p + 4 * step;
+  Index step3 = 3 * step;
+  asm("" : "+r"(p), "+r"(q), "+r"(step), "+r"(step3));
   const auto halves = [&](Index row, Index at) {
-    return Vec(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p + row * step + at)),
-                                    _mm_loadu_ps(p + (row + 4) * step + at), 1));
+    const Index offset = row == 3 ? step3 : row * step;
+    return Vec(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p + offset + at)),
+                                    _mm_loadu_ps(q + offset + at), 1));
   };
 #pragma GCC unroll 2
   for (int half = 0; half < 2; ++half) {
@@ -412,7 +424,7 @@ ATTNPROF_INLINE void load_turned_8(const float* p, Index step, Vec (&rows)[kLane
 /// kLanes vectors that lie x_column apart, turned.
 template <class In>
 ATTNPROF_INLINE void load_turned(const In* x, Index x_column, Vec (&tile)[kLanes]) {
-#if defined(__AVX2__) && !defined(__AVX512F__)
+#if defined(__AVX2__) && !defined(ATTNPROF_AVX512)
   if constexpr (sizeof(In) == 4) {
     load_turned_8(x, x_column, tile);
     return;
