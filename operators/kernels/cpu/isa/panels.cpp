@@ -58,12 +58,13 @@ void to_row_major(const T* from, Index row, Index column, Index rows, Index colu
 template <class T>
 ATTNPROF_INLINE void turn_rows(const T* from, Index row, Index rows, float* out) {
   constexpr int kLastGroup = (kTileRows - 1) / kLanes * kLanes;
+  const RowsInPlace<kTileRows, const T> rows_of(from, row);
 #pragma GCC unroll 4
   for (int group = kLastGroup; group >= 0; group -= kLanes) {
     Vec tile[kLanes];
 #pragma GCC unroll 16
     for (int u = 0; u < kLanes; ++u) {
-      tile[u] = group + u < rows && group + u < kTileRows ? load(from + (group + u) * row) : zero();
+      tile[u] = group + u < rows && group + u < kTileRows ? load(rows_of.address(group + u)) : zero();
     }
     transpose(tile);
 #pragma GCC unroll 16

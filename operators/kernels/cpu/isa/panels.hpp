@@ -28,39 +28,13 @@ ATTNPROF_INLINE Factor factor_of_tiles(const float* packed, Index columns) {
   return {packed, kTileRows * columns, 0};
 }
 
-/// What a register tile reads of its left factor: value(i) of row i, column by column.
+/// What a register tile reads of its left factor, packed (or RowsInPlace): value(i) of row i, column by column.
 struct PackedRows {
   const float* at;
 
   [[nodiscard]] ATTNPROF_INLINE_MEMBER float value(int i) const { return at[i]; }
   ATTNPROF_INLINE_MEMBER void advance() { at += kTileRows; }
 };
-/// R rows where they lie, `row` floats apart. Every third row has an address, the two behind it are one or two steps
-/// further, and one index register serves all of them. Unless the addresses are hidden from it, g++ 12 computes one for
-/// each row, and keeps on the stack those for which it lacks registers.
-template <int R, class T = const float>
-struct RowsInPlace {
-  static constexpr int kBases = (R + 2) / 3;
-  T* at[kBases];
-  Index row;
-
-  ATTNPROF_INLINE_MEMBER RowsInPlace(T* first, Index row_step) : row(row_step) {
-#pragma GCC unroll 8
-    for (int i = 0; i < kBases; ++i) {
-      at[i] = first + 3 * i * row_step;
-      asm("" : "+r"(at[i]));
-    }
-  }
-  [[nodiscard]] ATTNPROF_INLINE_MEMBER T* address(int i) const { return at[i / 3] + i % 3 * row; }
-  [[nodiscard]] ATTNPROF_INLINE_MEMBER float value(int i) const { return *address(i); }
-  ATTNPROF_INLINE_MEMBER void advance(Index columns = 1) {
-#pragma GCC unroll 8
-    for (int i = 0; i < kBases; ++i) {
-      at[i] += columns;
-    }
-  }
-};
-
 /// Adds the column of the left and the row of the right factor that they stand at to the sums of a register tile.
 template <int R, int V, class Rows>
 ATTNPROF_INLINE void add_outer_product(Vec (&sums)[R][V], const Rows& a, const float* b) {

@@ -389,19 +389,40 @@ ATTNPROF_INLINE void transpose(Vec (&rows)[kLanes]) {
 #endif
 }
 
+/// R rows where they lie, `row` elements apart. Every third row has an address, the two behind it are one or two steps
+/// further, and one index register serves all of them. Unless the addresses are hidden from it, g++ 12 computes one for
+/// each row, and keeps on the stack those for which it lacks registers.
+template <int R, class T = const float>
+struct RowsInPlace {
+  static constexpr int kBases = (R + 2) / 3;
+  T* at[kBases];
+  Index row;
+
+  ATTNPROF_INLINE_MEMBER RowsInPlace(T* first, Index row_step) : row(row_step) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kBases; ++i) {
+      at[i] = first + 3 * i * row_step;
+      asm("" : "+r"(at[i]));
+    }
+  }
+  [[nodiscard]] ATTNPROF_INLINE_MEMBER T* address(int i) const { return at[i / 3] + i % 3 * row; }
+  [[nodiscard]] ATTNPROF_INLINE_MEMBER T value(int i) const { return *address(i); }
+  ATTNPROF_INLINE_MEMBER void advance(Index columns = 1) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kBases; ++i) {
+      at[i] += columns;
+    }
+  }
+};
+
 #if defined(__AVX2__) && !defined(ATTNPROF_AVX512)
 /// Eight vectors that lie `step` apart, turned. Halves of rows that lie four apart are brought together as they are
 /// loaded, which takes no shuffle; transpose() would take eight more.
 ATTNPROF_INLINE void load_turned_8(const float* p, Index step, Vec (&rows)[kLanes]) {
-  // Two bases and three steps serve all addresses. Unless they are hidden from it, g++ 12 keeps one address a row, most
-  // of them on the stack, and loads each before its use.
-  const float* q = p + 4 * step;
-  Index step3 = 3 * step;
-  asm("" : "+r"(p), "+r"(q), "+r"(step), "+r"(step3));
-  const auto halves = [&](Index row, Index at) {
-    const Index offset = row == 3 ? step3 : row * step;
-    return Vec(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p + offset + at)),
-                                    _mm_loadu_ps(q + offset + at), 1));
+  const RowsInPlace<8> from(p, step);
+  const auto halves = [&](int row, Index at) {
+    return Vec(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from.address(row) + at)),
+                                    _mm_loadu_ps(from.address(row + 4) + at), 1));
   };
 #pragma GCC unroll 2
   for (int half = 0; half < 2; ++half) {
@@ -430,9 +451,10 @@ ATTNPROF_INLINE void load_turned(const In* x, Index x_column, Vec (&tile)[kLanes
     return;
   }
 #endif
+  const RowsInPlace<kLanes, const In> from(x, x_column);
 #pragma GCC unroll 16
   for (int c = 0; c < kLanes; ++c) {
-    tile[c] = load(x + c * x_column);
+    tile[c] = load(from.address(c));
   }
   transpose(tile);
 }
