@@ -17,7 +17,7 @@ namespace {
 
 struct Settings {
   std::string filter, isa, json_path, markdown_path;
-  double slice_s = 0.4;
+  double slice_s = 0.3;
   bool small = false;
   bool list = false;
   bool cpu_time = false;
@@ -169,7 +169,7 @@ int run_chosen(const Settings& settings, std::ostream& out, std::ostream& err, S
                            : fmt::format("{} {}\n", library.name, library.version));
   }
   const SamplerOptions options =
-      settings.small ? SamplerOptions{1e-4, 0.0, 3, 3} : SamplerOptions{2e-3, settings.slice_s, 5, 31, 2 * settings.slice_s};
+      settings.small ? SamplerOptions{1e-4, 0.0, 3, 3} : SamplerOptions{2e-3, settings.slice_s, 5, 31, 2.5 * settings.slice_s};
   ThreadClock thread_clock;
   Runner runner(machine.isa, libraries, options, settings.cpu_time ? thread_clock : *seams.clock, seams.host);
   const std::int64_t begin_ns = seams.clock->now_ns();

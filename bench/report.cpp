@@ -2,6 +2,7 @@
 
 #include "profilers/statistics.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace attnprof::bench {
@@ -20,7 +21,12 @@ bool applies(const Bar& bar, bool has_avx512, bool has_bf16) {
 }
 
 std::string verdict_text(const BarRow& row) {
-  return row.verdict ? std::string(name_of(*row.verdict)) : "not measured";
+  return row.verdict ? fmt::format("{}{}", name_of(*row.verdict), row.all_shared ? ", core shared" : "") : "not measured";
+}
+std::string short_text(const BarRow& row) {
+  return row.rows == 0 ? "-"
+                       : fmt::format("{} of {}{}", row.short_rows, row.rows,
+                                     row.shared_rows == 0 ? "" : fmt::format(" ({} more on a shared core)", row.shared_rows));
 }
 std::string number(const std::optional<double>& value) {
   return value ? fmt::format("{:.2f}", *value) : "-";
@@ -68,6 +74,8 @@ Json json_of(const BarRow& row) {
           {"worst_row", or_null(row.worst_name)},
           {"rows", row.rows},
           {"short_rows", row.short_rows},
+          {"shared_rows", row.shared_rows},
+          {"all_shared", row.all_shared},
           {"verdict", row.verdict ? Json(name_of(*row.verdict)) : Json(nullptr)}};
 }
 
@@ -83,39 +91,67 @@ CountedRow fused_memory_growth(const std::string& isa) {
           {"attention-memory", growth, verdict_on(find_bar("attention-memory"), growth)}};
 }
 
+namespace {
+
+struct Claimed {
+  std::string name;
+  ClaimRow claim;
+  bool core_shared;
+};
+std::vector<Claimed> claimed_of(const Bar& bar, const Result& result) {
+  std::vector<Claimed> out;
+  const auto take = [&](const std::string& name, const ClaimRow& claim, bool core_shared) {
+    if (claim.bar == bar.name) {
+      out.push_back({name, claim, core_shared});
+    }
+  };
+  for (const Row& row : result.rows) {
+    for (const ClaimRow& claim : row.claims) {
+      take(fmt::format("{}{}", row.name, row.threads > 1 ? ", 2 threads" : ""), claim, row.core_shared());
+    }
+  }
+  for (const CountedRow& row : result.counted) {
+    take(row.name, row.claim, false);
+  }
+  return out;
+}
+
+BarRow bar_row(const Bar& bar, std::vector<Claimed> claimed) {
+  BarRow out;
+  out.bar = &bar;
+  const auto shared = static_cast<std::size_t>(
+      std::count_if(claimed.begin(), claimed.end(), [](const Claimed& one) { return one.core_shared; }));
+  out.all_shared = shared > 0 && shared == claimed.size();
+  if (!out.all_shared) {
+    out.shared_rows = shared;
+    std::erase_if(claimed, [](const Claimed& one) { return one.core_shared; });
+  }
+  std::vector<double> figures;
+  for (const Claimed& one : claimed) {
+    figures.push_back(one.claim.figure);
+    out.short_rows += one.claim.verdict == BarVerdict::kShort ? 1 : 0;
+    if (one.claim.figure == worst_figure(bar, figures)) {
+      out.worst_name = one.name;
+    }
+  }
+  out.rows = figures.size();
+  out.worst_figure = worst_figure(bar, figures);
+  out.median_figure = profilers::median(figures);
+  return out;
+}
+
+} // namespace
+
 std::vector<BarRow> bar_rows(const Result& result, bool has_avx512, bool has_bf16) {
   std::vector<BarRow> out;
   for (const Bar& bar : all_bars()) {
-    BarRow summary;
-    summary.bar = &bar;
-    std::vector<double> figures;
-    const auto take = [&](const std::string& name, const ClaimRow& claim) {
-      if (claim.bar != bar.name) {
-        return;
-      }
-      figures.push_back(claim.figure);
-      summary.short_rows += claim.verdict == BarVerdict::kShort ? 1 : 0;
-      if (claim.figure == worst_figure(bar, figures)) {
-        summary.worst_name = name;
-      }
-    };
-    for (const Row& row : result.rows) {
-      for (const ClaimRow& claim : row.claims) {
-        take(fmt::format("{}{}", row.name, row.threads > 1 ? ", 2 threads" : ""), claim);
-      }
-    }
-    for (const CountedRow& row : result.counted) {
-      take(row.name, row.claim);
-    }
-    summary.rows = figures.size();
-    summary.worst_figure = worst_figure(bar, figures);
-    summary.median_figure = profilers::median(figures);
+    BarRow row = bar_row(bar, claimed_of(bar, result));
     if (!applies(bar, has_avx512, has_bf16)) {
-      summary.verdict = BarVerdict::kNotApplicable;
-    } else if (summary.worst_figure) {
-      summary.verdict = verdict_on(bar, *summary.worst_figure);
+      row.verdict = BarVerdict::kNotApplicable;
+    } else if (row.worst_figure) {
+      row.verdict = verdict_on(bar, *row.worst_figure);
     }
-    out.push_back(std::move(summary));
+    out.push_back(std::move(row));
   }
   return out;
 }
@@ -143,13 +179,13 @@ std::string row_text(const Row& row) {
 }
 
 std::string bars_text(const std::vector<BarRow>& bars) {
-  std::string out = fmt::format("{:<76} {:>7} {:>7} {:>8} {:>5}  {:<20} {}\n", "bar", "worst", "median", "bar", "aim",
+  std::string out = fmt::format("{:<82} {:>7} {:>7} {:>8} {:>5}  {:<20} {}\n", "bar", "worst", "median", "bar", "aim",
                                 "verdict", "short rows; worst row");
   for (const BarRow& row : bars) {
     out +=
-        fmt::format("{:<76} {:>7} {:>7} {:>8} {:>5}  {:<20} {}\n", row.bar->text, number(row.worst_figure),
+        fmt::format("{:<82} {:>7} {:>7} {:>8} {:>5}  {:<20} {}\n", row.bar->text, number(row.worst_figure),
                     number(row.median_figure), bound(*row.bar, row.bar->bar), number(row.bar->aim), verdict_text(row),
-                    row.rows == 0 ? "" : fmt::format("{} of {}; {}", row.short_rows, row.rows, *row.worst_name));
+                    row.rows == 0 ? "" : fmt::format("{}; {}", short_text(row), *row.worst_name));
   }
   return out;
 }
@@ -179,7 +215,7 @@ std::string bars_markdown(const Result& result, const std::vector<BarRow>& bars)
   for (const BarRow& row : bars) {
     out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", row.bar->text, number(row.worst_figure),
                        number(row.median_figure), bound(*row.bar, row.bar->bar), number(row.bar->aim),
-                       verdict_text(row), row.rows == 0 ? "-" : fmt::format("{} of {}", row.short_rows, row.rows));
+                       verdict_text(row), short_text(row));
   }
   return out;
 }

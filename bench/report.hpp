@@ -42,12 +42,14 @@ struct Result {
   double wall_s = 0;
 };
 
-/// One bar's verdict: that of its worst row. Absent figure: nothing was measured, because the machine lacks what the
+/// One bar's verdict: that of its worst row that had its cores to itself. Absent figure: nothing was measured, because the machine lacks what the
 /// bar needs or because the filter left its rows out.
 struct BarRow {
   const Bar* bar = nullptr;
   std::optional<double> median_figure, worst_figure;
   std::size_t rows = 0, short_rows = 0;
+  std::size_t shared_rows = 0; ///< further rows that had no core to themselves: the verdict rests on the others
+  bool all_shared = false;     ///< unless there are no others: it then rests on these
   std::optional<std::string> worst_name;
   std::optional<BarVerdict> verdict; ///< absent: not measured in this run
 };

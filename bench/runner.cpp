@@ -138,7 +138,7 @@ std::optional<double> figure_of(Source source, const Row& row, const Measured& m
 void derive(Row& row, const Measured& measured, const std::vector<Claim>& claims) {
   const Rounds& rounds = measured.rounds;
   row.rounds = rounds.times_s[0].size();
-  row.whole_rounds = rounds.whole_rounds(std::vector<std::size_t>{0, 1}).size();
+  row.whole_rounds = rounds.rounds_of_pair(true);
   row.time_median_s = rounds.median_time(0).value_or(0.0);
   row.amount = measured.amount;
   row.limit_rate = measured.limit_amount / rounds.median_time(1).value_or(1.0);

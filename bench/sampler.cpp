@@ -53,12 +53,23 @@ class Sampler {
 
   Rounds run() {
     const std::int64_t begin_ns = clock_.now_ns();
-    for (std::size_t round = 0; goes_on(round, profilers::seconds_between(begin_ns, clock_.now_ns())); ++round) {
-      for (std::size_t i = 0; i < contestants_.size(); ++i) {
-        take(round % 2 == 0 ? i : contestants_.size() - 1 - i);
+    std::size_t round = 0;
+    double spent_s = 0;
+    const auto take_round = [&](std::size_t contestants) {
+      for (std::size_t i = 0; i < contestants; ++i) {
+        take(round % 2 == 0 ? i : contestants - 1 - i);
       }
+      ++round;
+      spent_s = profilers::seconds_between(begin_ns, clock_.now_ns());
+    };
+    while (round < options_.min_rounds || (round < options_.max_rounds && spent_s < options_.slice_s)) {
+      take_round(contestants_.size());
     }
     mark_whole();
+    while (spent_s < options_.patience_s && contestants_.size() >= 2 && out_.rounds_of_pair(true) < options_.min_rounds) {
+      take_round(2);
+      mark_whole();
+    }
     return std::move(out_);
   }
 
@@ -70,17 +81,6 @@ class Sampler {
     const std::optional<double> before = watch_.look();
     out_.times_s[which].push_back(seconds_per_run(contestants_[which], plans_[which].runs, clock_));
     rates_[which].push_back(std::min(before, watch_.look()));
-  }
-
-  [[nodiscard]] bool goes_on(std::size_t round, double spent_s) {
-    if (round < options_.min_rounds || (round < options_.max_rounds && spent_s < options_.slice_s)) {
-      return true;
-    }
-    if (spent_s >= options_.patience_s || contestants_.size() < 2) {
-      return false;
-    }
-    mark_whole();
-    return out_.whole_rounds(std::vector<std::size_t>{0, 1}).size() < options_.min_rounds;
   }
 
   /// By the best rate so far, which earlier rounds did not know.
@@ -104,20 +104,26 @@ class Sampler {
 
 } // namespace
 
-std::vector<std::size_t> Rounds::whole_rounds(std::span<const std::size_t> contestants) const {
+std::vector<std::size_t> Rounds::rounds(std::span<const std::size_t> contestants, bool only_whole) const {
   std::vector<std::size_t> out;
-  for (std::size_t round = 0; !times_s.empty() && round < times_s[0].size(); ++round) {
-    if (std::all_of(contestants.begin(), contestants.end(),
-                    [&](std::size_t which) { return static_cast<bool>(whole[which][round]); })) {
+  const auto has = [&](std::size_t which, std::size_t round) {
+    return round < times_s[which].size() && (!only_whole || whole[which][round]);
+  };
+  for (std::size_t round = 0; !contestants.empty() && round < times_s[contestants.front()].size(); ++round) {
+    if (std::all_of(contestants.begin(), contestants.end(), [&](std::size_t which) { return has(which, round); })) {
       out.push_back(round);
     }
   }
   return out;
 }
 
+std::size_t Rounds::rounds_of_pair(bool only_whole) const {
+  return rounds(std::vector<std::size_t>{0, 1}, only_whole).size();
+}
+
 std::vector<std::size_t> Rounds::rounds_to_use(std::span<const std::size_t> contestants) const {
-  std::vector<std::size_t> out = whole_rounds(contestants);
-  return out.size() < kFewestWhole ? whole_rounds({}) : out;
+  std::vector<std::size_t> out = rounds(contestants, true);
+  return out.size() < kFewestWhole ? rounds(contestants, false) : out;
 }
 
 std::optional<double> Rounds::median_time(std::size_t which) const {

@@ -25,7 +25,7 @@ struct SamplerOptions {
   double slice_s = 1.0; ///< rounds stop when they have taken this long, once there are min_rounds
   std::size_t min_rounds = 5;
   std::size_t max_rounds = 21;
-  /// While fewer than min_rounds had their cores to themselves, they go on for so long, and past max_rounds.
+  /// While fewer than min_rounds had their cores to themselves, the first two contestants go on alone for so long.
   double patience_s = 0.0;
 };
 
@@ -34,13 +34,16 @@ inline constexpr std::size_t kFewestWhole = 3;
 
 /// times_s[contestant][round]: seconds of one run. Rounds go through the contestants forwards and backwards in turn
 /// (A B C, C B A), after one round that only warms up and finds how many runs make a sample. whole[contestant][round]:
-/// the sample's cores were its own just before and just after it.
+/// the sample's cores were its own just before and just after it. The first two contestants may have more rounds than
+/// the others.
 struct Rounds {
   std::vector<std::vector<double>> times_s;
   std::vector<std::vector<bool>> whole;
 
-  /// Rounds in which the samples of all these contestants were whole.
-  [[nodiscard]] std::vector<std::size_t> whole_rounds(std::span<const std::size_t> contestants) const;
+  /// Rounds that all these contestants have, or those in which all their samples were whole.
+  [[nodiscard]] std::vector<std::size_t> rounds(std::span<const std::size_t> contestants, bool only_whole) const;
+  /// How many there are of the first two contestants.
+  [[nodiscard]] std::size_t rounds_of_pair(bool only_whole) const;
   /// The rounds that figures of these contestants rest on: those that were whole, if there are three, else all.
   [[nodiscard]] std::vector<std::size_t> rounds_to_use(std::span<const std::size_t> contestants) const;
   /// Median of the time of one contestant, and of its ratio to that of another within a round. Absent without rounds.

@@ -137,8 +137,7 @@ TEST_CASE("bench sampler: samples whose core something else used as well are lef
   CoreWatch watch([&] { return profilers::measure_core(clock, host).issue_rate; });
   watch.expect(4.0);
   const Rounds rounds = sample(contestants, {1e-3, 0.0, 5, 5, 1.0}, clock, watch);
-  const std::vector<std::size_t> both{0, 1};
-  CHECK(rounds.whole_rounds(both).size() == 5); // more rounds than asked for, until five were whole
+  CHECK(rounds.rounds_of_pair(true) == 5); // more rounds than asked for, until five were whole
   CHECK(rounds.times_s[0].size() > 15);
   CHECK(rounds.median_ratio(0, 1).value() == Catch::Approx(1.0));
   CHECK(rounds.median_time(0).value() == Catch::Approx(1e-3));
@@ -148,7 +147,7 @@ TEST_CASE("bench sampler: samples whose core something else used as well are lef
   const std::vector<Contestant> slow{{"ours", [&] { clock.advance_s(2e-3); }},
                                      {"limit", [&] { clock.advance_s(1e-3); }}};
   const Rounds all = sample(slow, {1e-3, 0.0, 5, 5, 0.1}, clock, watch);
-  CHECK(all.whole_rounds(both).empty());
+  CHECK(all.rounds_of_pair(true) == 0);
   CHECK(all.times_s[0].size() > 5); // it was patient
   CHECK(all.median_ratio(0, 1).value() == Catch::Approx(2.0));
 }
@@ -305,6 +304,17 @@ TEST_CASE("bench: a bar has the verdict of its worst row", "[bench]") {
   CHECK(projection.short_rows == 1);
   CHECK(projection.verdict == BarVerdict::kShort);
   CHECK(projection.worst_name == std::to_string(0.80));
+  result.rows[1].rounds = 5; // of which none had its core to itself
+  const BarRow others = find(bar_rows(result, false, false), "projection");
+  CHECK(others.worst_figure == 0.90);
+  CHECK(others.rows == 2);
+  CHECK(others.shared_rows == 1);
+  CHECK(others.verdict == BarVerdict::kOk);
+  result.rows[0].rounds = result.rows[2].rounds = 5;
+  const BarRow shared = find(bar_rows(result, false, false), "projection");
+  CHECK(shared.worst_figure == 0.80);
+  CHECK(shared.all_shared);
+  CHECK(bars_text({shared}).find("short, core shared") != std::string::npos);
   CHECK(find(bars, "avx512").verdict == BarVerdict::kNotApplicable);
   CHECK(find(bar_rows(result, true, false), "avx512").verdict == std::nullopt);
 }
