@@ -168,8 +168,8 @@ int run_chosen(const Settings& settings, std::ostream& out, std::ostream& err, S
     out << (library.absent ? fmt::format("{}: absent, {}\n", library.name, *library.absent)
                            : fmt::format("{} {}\n", library.name, library.version));
   }
-  const SamplerOptions options =
-      settings.small ? SamplerOptions{1e-4, 0.0, 3, 3} : SamplerOptions{2e-3, settings.slice_s, 5, 31, 2.5 * settings.slice_s};
+  const SamplerOptions options = settings.small ? SamplerOptions{1e-4, 0.0, 3, 3}
+                                                : SamplerOptions{2e-3, settings.slice_s, 5, 31, 2.5 * settings.slice_s};
   ThreadClock thread_clock;
   Runner runner(machine.isa, libraries, options, settings.cpu_time ? thread_clock : *seams.clock, seams.host);
   const std::int64_t begin_ns = seams.clock->now_ns();

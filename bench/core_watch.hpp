@@ -9,9 +9,9 @@
 
 namespace attnprof::bench {
 
-/// On a shared machine another guest may use the second hardware thread of a core. A loop of multiply-adds then keeps its
-/// rate, a kernel loses a third of its own, and their ratio says nothing of the kernel. Rates are compared with the best
-/// that was seen on this machine.
+/// On a shared machine another guest may use the second hardware thread of a core. A loop of multiply-adds then keeps
+/// its rate, a kernel loses a third of its own, and their ratio says nothing of the kernel. Rates are compared with the
+/// best that was seen on this machine.
 class CoreWatch {
  public:
   /// `issue_rate`: operations a cycle at this moment, the least of all workers; empty or absent: every sample counts as

@@ -21,12 +21,14 @@ bool applies(const Bar& bar, bool has_avx512, bool has_bf16) {
 }
 
 std::string verdict_text(const BarRow& row) {
-  return row.verdict ? fmt::format("{}{}", name_of(*row.verdict), row.all_shared ? ", core shared" : "") : "not measured";
+  return row.verdict ? fmt::format("{}{}", name_of(*row.verdict), row.all_shared ? ", core shared" : "")
+                     : "not measured";
 }
 std::string short_text(const BarRow& row) {
-  return row.rows == 0 ? "-"
-                       : fmt::format("{} of {}{}", row.short_rows, row.rows,
-                                     row.shared_rows == 0 ? "" : fmt::format(" ({} more on a shared core)", row.shared_rows));
+  return row.rows == 0
+             ? "-"
+             : fmt::format("{} of {}{}", row.short_rows, row.rows,
+                           row.shared_rows == 0 ? "" : fmt::format(" ({} more on a shared core)", row.shared_rows));
 }
 std::string number(const std::optional<double>& value) {
   return value ? fmt::format("{:.2f}", *value) : "-";
@@ -182,10 +184,9 @@ std::string bars_text(const std::vector<BarRow>& bars) {
   std::string out = fmt::format("{:<82} {:>7} {:>7} {:>8} {:>5}  {:<20} {}\n", "bar", "worst", "median", "bar", "aim",
                                 "verdict", "short rows; worst row");
   for (const BarRow& row : bars) {
-    out +=
-        fmt::format("{:<82} {:>7} {:>7} {:>8} {:>5}  {:<20} {}\n", row.bar->text, number(row.worst_figure),
-                    number(row.median_figure), bound(*row.bar, row.bar->bar), number(row.bar->aim), verdict_text(row),
-                    row.rows == 0 ? "" : fmt::format("{}; {}", short_text(row), *row.worst_name));
+    out += fmt::format("{:<82} {:>7} {:>7} {:>8} {:>5}  {:<20} {}\n", row.bar->text, number(row.worst_figure),
+                       number(row.median_figure), bound(*row.bar, row.bar->bar), number(row.bar->aim),
+                       verdict_text(row), row.rows == 0 ? "" : fmt::format("{}; {}", short_text(row), *row.worst_name));
   }
   return out;
 }

@@ -42,8 +42,8 @@ struct Result {
   double wall_s = 0;
 };
 
-/// One bar's verdict: that of its worst row that had its cores to itself. Absent figure: nothing was measured, because the machine lacks what the
-/// bar needs or because the filter left its rows out.
+/// One bar's verdict: that of its worst row that had its cores to itself. Absent figure: nothing was measured, because
+/// the machine lacks what the bar needs or because the filter left its rows out.
 struct BarRow {
   const Bar* bar = nullptr;
   std::optional<double> median_figure, worst_figure;

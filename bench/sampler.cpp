@@ -66,7 +66,8 @@ class Sampler {
       take_round(contestants_.size());
     }
     mark_whole();
-    while (spent_s < options_.patience_s && contestants_.size() >= 2 && out_.rounds_of_pair(true) < options_.min_rounds) {
+    while (spent_s < options_.patience_s && contestants_.size() >= 2 &&
+           out_.rounds_of_pair(true) < options_.min_rounds) {
       take_round(2);
       mark_whole();
     }

@@ -66,8 +66,8 @@ struct CoreReading {
 };
 CoreReading measure_core(Clock& clock, HostProbe& host);
 
-/// Whether a core that issues `rate` was shared, where it issued `best` at another time: a busy neighbour halves the rate,
-/// and the clock moves by some percent between the two loops.
+/// Whether a core that issues `rate` was shared, where it issued `best` at another time: a busy neighbour halves the
+/// rate, and the clock moves by some percent between the two loops.
 bool is_core_shared(double rate, double best);
 
 } // namespace attnprof::profilers

@@ -258,15 +258,18 @@ Probe probe_core_sharing(std::span<const double> issue_rates) {
   // Far fewer than any core issues while it works for one thread.
   constexpr double kHalfCore = 2.5;
   if (issue_rates.empty())
-    return {name, kAbsent, "unknown whether another hardware thread uses it: the processor has no known loop to tell", ""};
+    return {name, kAbsent, "unknown whether another hardware thread uses it: the processor has no known loop to tell",
+            ""};
   const double best = *std::max_element(issue_rates.begin(), issue_rates.end());
   const auto shared =
       std::count_if(issue_rates.begin(), issue_rates.end(), [&](double rate) { return is_core_shared(rate, best); });
-  const std::string found = fmt::format("{} of {} looks saw another hardware thread on this core", shared, issue_rates.size());
+  const std::string found =
+      fmt::format("{} of {} looks saw another hardware thread on this core", shared, issue_rates.size());
   const std::string fix = "run nothing beside, or ask for whole cores; the column issue_rate tells for each case";
   if (best < kHalfCore)
     return {name, kLimited,
-            fmt::format("at most {:.1f} independent operations a cycle: shared throughout, or a narrow core", best), fix};
+            fmt::format("at most {:.1f} independent operations a cycle: shared throughout, or a narrow core", best),
+            fix};
   if (shared > 0)
     return {name, kLimited,
             fmt::format("{}; it then issued {:.1f} independent operations a cycle at least, and {:.1f} alone", found,

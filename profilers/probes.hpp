@@ -90,8 +90,8 @@ Probe probe_timer_quality(const TimerQuality& quality, const std::string& timer,
                           const std::optional<std::string>& clock_source);
 /// Steal of all processors since the machine started, `up_s` ago.
 Probe probe_steal(std::optional<double> steal_s, std::optional<double> up_s, const Environment& environment);
-/// Whether another hardware thread used this core: `issue_rates` of looks at several moments, in operations a cycle, empty
-/// where it cannot be told.
+/// Whether another hardware thread used this core: `issue_rates` of looks at several moments, in operations a cycle,
+/// empty where it cannot be told.
 Probe probe_core_sharing(std::span<const double> issue_rates);
 
 } // namespace attnprof::profilers

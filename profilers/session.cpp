@@ -233,11 +233,13 @@ class Session {
     if (rates.empty())
       return;
     const double best = *std::max_element(rates.begin(), rates.end());
-    const auto shared = std::count_if(rates.begin(), rates.end(), [&](double rate) { return is_core_shared(rate, best); });
+    const auto shared =
+        std::count_if(rates.begin(), rates.end(), [&](double rate) { return is_core_shared(rate, best); });
     if (shared > 0)
       result_.warnings.push_back(fmt::format("{} of {} samples shared their core with another hardware thread, down to "
                                              "{:.1f} of {:.1f} operations a cycle; all are kept",
-                                             shared, rates.size(), *std::min_element(rates.begin(), rates.end()), best));
+                                             shared, rates.size(), *std::min_element(rates.begin(), rates.end()),
+                                             best));
   }
 
   void add_warnings() {

@@ -85,9 +85,10 @@ std::string likely_cause(std::span<const double> samples_s, std::span<const Samp
     return fmt::format("clock: slow samples ran at {:.2f} GHz, the others at {:.2f} GHz", *found.slow_clock_hz * 1e-9,
                        *found.rest_clock_hz * 1e-9);
   if (found.slow_issue_rate && found.rest_issue_rate && is_core_shared(*found.slow_issue_rate, *found.rest_issue_rate))
-    return fmt::format("shared core: another hardware thread used it during slow samples ({:.1f} operations a cycle, {:.1f} "
-                       "in the others)",
-                       *found.slow_issue_rate, *found.rest_issue_rate);
+    return fmt::format(
+        "shared core: another hardware thread used it during slow samples ({:.1f} operations a cycle, {:.1f} "
+        "in the others)",
+        *found.slow_issue_rate, *found.rest_issue_rate);
   if (found.slow_faults >= 1 && found.slow_faults > 2 * found.rest_faults)
     return fmt::format("page faults: {:.1f} a slow sample, {:.1f} in the others", found.slow_faults, found.rest_faults);
   if (found.slow_switches > 0.5 && found.slow_switches > 2 * found.rest_switches)

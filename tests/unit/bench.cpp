@@ -142,7 +142,7 @@ TEST_CASE("bench sampler: samples whose core something else used as well are lef
   CHECK(rounds.median_ratio(0, 1).value() == Catch::Approx(1.0));
   CHECK(rounds.median_time(0).value() == Catch::Approx(1e-3));
 
-  round = -1000000;                                          // shared for ever
+  round = -1000000; // shared for ever
   host.issue_rate = 2.1;
   const std::vector<Contestant> slow{{"ours", [&] { clock.advance_s(2e-3); }},
                                      {"limit", [&] { clock.advance_s(1e-3); }}};

@@ -144,8 +144,8 @@ void copy_typed(const RowsArgs& args, int share, int shares) {
 /// A block that fills whole cache lines of both sides.
 constexpr Index kSide = 16;
 
-/// A whole block. Past the caches each line of y is finished before the next one, so that it leaves at once; else tile by
-/// tile, which needs half of the registers.
+/// A whole block. Past the caches each line of y is finished before the next one, so that it leaves at once; else tile
+/// by tile, which needs half of the registers.
 template <bool kStream, class In, class Out>
 ATTNPROF_INLINE void transpose_whole(const In* x, Index x_column, Out* y, Index y_row) {
   constexpr int kTiles = static_cast<int>(kSide) / kLanes;

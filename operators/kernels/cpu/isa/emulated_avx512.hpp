@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <immintrin.h>
 
-// The few AVX-512 instructions that kernels name, on vectors of 16 lanes that the compiler splits in halves. With it the
-// code for 16 lanes and tiles of 14 rows is tested on processors that lack AVX-512; it is never measured.
+// The few AVX-512 instructions that kernels name, on vectors of 16 lanes that the compiler splits in halves. With it
+// the code for 16 lanes and tiles of 14 rows is tested on processors that lack AVX-512; it is never measured.
 namespace attnprof::operators::ATTNPROF_ISA {
 
 using Lanes16 = float __attribute__((vector_size(64), may_alias));

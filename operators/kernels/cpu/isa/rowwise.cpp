@@ -66,8 +66,8 @@ struct SoftmaxRow {
   float top;          ///< maximum of x
 };
 
-/// exp(x - top) as a power of two: the product with log2(e) is rounded, which adds 6e-8 * |x - top| to the relative error
-/// of exp2_nonpositive, at most 3e-8 of the row's largest weight, and spares the split of a constant.
+/// exp(x - top) as a power of two: the product with log2(e) is rounded, which adds 6e-8 * |x - top| to the relative
+/// error of exp2_nonpositive, at most 3e-8 of the row's largest weight, and spares the split of a constant.
 template <int N>
 ATTNPROF_INLINE Pack<N> exp_below(const Pack<N>& x, float top) {
   return exp2_nonpositive((x - top) * 1.44269504F);

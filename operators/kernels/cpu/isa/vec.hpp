@@ -405,8 +405,12 @@ struct RowsInPlace {
       asm("" : "+r"(at[i]));
     }
   }
-  [[nodiscard]] ATTNPROF_INLINE_MEMBER T* address(int i) const { return at[i / 3] + i % 3 * row; }
-  [[nodiscard]] ATTNPROF_INLINE_MEMBER T value(int i) const { return *address(i); }
+  [[nodiscard]] ATTNPROF_INLINE_MEMBER T* address(int i) const {
+    return at[i / 3] + i % 3 * row;
+  }
+  [[nodiscard]] ATTNPROF_INLINE_MEMBER T value(int i) const {
+    return *address(i);
+  }
   ATTNPROF_INLINE_MEMBER void advance(Index columns = 1) {
 #pragma GCC unroll 8
     for (int i = 0; i < kBases; ++i) {
