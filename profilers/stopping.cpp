@@ -35,11 +35,20 @@ std::optional<StopReason> StoppingRule::after(std::span<const double> samples_s,
   if (!criteria_.repetitions && count >= criteria_.min_samples && timed_s >= criteria_.min_time_s)
     if (const auto reason = when_quiet(samples_s))
       return reason;
-  if (elapsed_s >= criteria_.timeout_s)
+  if (elapsed_s >= criteria_.timeout_s && !interval_in_reach(count, timed_s, elapsed_s))
     return StopReason::kTimeout;
   if (count >= criteria_.max_samples)
     return StopReason::kSampleCap;
   return std::nullopt;
+}
+
+bool StoppingRule::interval_in_reach(std::int64_t count, double timed_s, double elapsed_s) const {
+  constexpr double kPatience = 3;
+  const auto missing = static_cast<std::int64_t>(kMinIntervalSamples) - count;
+  if (criteria_.repetitions || missing <= 0 || count == 0)
+    return false;
+  const double needed_s = static_cast<double>(missing) * timed_s / static_cast<double>(count);
+  return elapsed_s + needed_s <= kPatience * criteria_.timeout_s;
 }
 
 std::optional<StopReason> StoppingRule::when_quiet(std::span<const double> samples_s) {
