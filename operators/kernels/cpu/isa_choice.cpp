@@ -31,8 +31,10 @@ std::vector<Candidate> candidates() {
   std::vector<Candidate> out;
   out.push_back({baseline::kernel_table(), true});
 #ifdef ATTNPROF_HAS_X86_ISAS
-  out.push_back({avx2::kernel_table(), __builtin_cpu_supports("x86-64-v3") != 0});
-  out.push_back({avx512::kernel_table(), __builtin_cpu_supports("x86-64-v4") != 0});
+  const bool has_avx2 = __builtin_cpu_supports("x86-64-v3") != 0;
+  out.push_back({avx2::kernel_table(), has_avx2});
+  const KernelTable& avx512_table = avx512::kernel_table();
+  out.push_back({avx512_table, avx512_table.emulated ? has_avx2 : __builtin_cpu_supports("x86-64-v4") != 0});
 #endif
   return out;
 }

@@ -13,6 +13,7 @@ inline constexpr std::int64_t kFewRows = 4;
 /// once.
 struct KernelTable {
   const char* isa;
+  bool emulated;    ///< runs on any processor of the next narrower set, slowly: for tests
   int lanes;        ///< floats in a vector
   int tile_rows;    ///< register tile of matrix products
   int tile_columns; ///< also the width of packed panels

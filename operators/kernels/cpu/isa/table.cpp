@@ -5,10 +5,19 @@
 #define ATTNPROF_TEXT_OF(x) #x
 #define ATTNPROF_NAME_OF(x) ATTNPROF_TEXT_OF(x)
 
+#ifdef ATTNPROF_EMULATE_AVX512
+#define ATTNPROF_TABLE_NAME ATTNPROF_NAME_OF(ATTNPROF_ISA) "-emulated"
+#define ATTNPROF_TABLE_EMULATED true
+#else
+#define ATTNPROF_TABLE_NAME ATTNPROF_NAME_OF(ATTNPROF_ISA)
+#define ATTNPROF_TABLE_EMULATED false
+#endif
+
 namespace attnprof::operators::ATTNPROF_ISA {
 
 const cpu::KernelTable& kernel_table() {
-  static constexpr cpu::KernelTable kTable{ATTNPROF_NAME_OF(ATTNPROF_ISA),
+  static constexpr cpu::KernelTable kTable{ATTNPROF_TABLE_NAME,
+                                           ATTNPROF_TABLE_EMULATED,
                                            kLanes,
                                            kTileRows,
                                            kTileColumns,
