@@ -2,6 +2,7 @@
 
 #include "operators/core/error.hpp"
 
+#include <cstring>
 #include <fmt/format.h>
 
 namespace attnprof::reports {
@@ -35,12 +36,12 @@ void JsonReader::require_object() const {
 std::string JsonReader::what() const {
   std::string out = *what_;
   JsonNode at = root_;
-  while (at.index() < node_.index()) {
+  while (at < node_) {
     const bool is_object = at.kind() == JsonKind::kObject;
     std::size_t count = 0;
     for (JsonNode part = at.first(); part != at.end(); part = part.next(), ++count) {
       const JsonNode value = is_object ? part.next() : part;
-      if (node_.index() < value.end().index()) {
+      if (node_ < value.end()) {
         out += is_object ? fmt::format(", {}", part.text()) : fmt::format("[{}]", count);
         at = value;
         break;
@@ -70,15 +71,39 @@ std::size_t hash_of(std::string_view key) {
   return (key.size() * 31 + at(0) * 7 + at(key.size() / 2) * 3 + at(key.size() - 1)) % 256;
 }
 
+/// As ==, without a call: most keys are short.
+bool is_same(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) {
+    return false;
+  }
+  std::size_t i = 0;
+  for (; i + 8 <= a.size(); i += 8) {
+    std::uint64_t eight_of_a = 0;
+    std::uint64_t eight_of_b = 0;
+    std::memcpy(&eight_of_a, a.data() + i, 8);
+    std::memcpy(&eight_of_b, b.data() + i, 8);
+    if (eight_of_a != eight_of_b) {
+      return false;
+    }
+  }
+  for (; i < a.size(); ++i) {
+    if (a[i] != b[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 } // namespace
 
-/// Moves `at_` to the key, if it is among the next few; some that are written are never asked for.
+/// Moves `at_` to the key, if it is among the next few; some that are written are never asked for, and most of these
+/// have another length.
 bool JsonReader::is_near(std::string_view key) const {
   constexpr int kFew = 8;
   const JsonNode end = node_.end();
   JsonNode each = at_;
   for (int looked = 0; looked < kFew && each != end; ++looked, each = each.next().next()) {
-    if (each.text() == key) {
+    if (is_same(each.text(), key)) {
       at_ = each;
       return true;
     }
@@ -99,7 +124,7 @@ bool JsonReader::is_anywhere(std::string_view key) const {
     return false;
   }
   for (JsonNode each = node_.first(); each != end; each = each.next().next()) {
-    if (each.text() == key) {
+    if (is_same(each.text(), key)) {
       at_ = each;
       return true;
     }

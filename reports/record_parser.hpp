@@ -1,6 +1,7 @@
 #pragma once
 #include "profilers/record.hpp"
 #include "reports/json_document.hpp"
+#include "reports/json_parser.hpp"
 
 #include <string_view>
 
