@@ -88,13 +88,20 @@ JsonEntry JsonDocument::copied(const Json& json) {
                ? JsonEntry::of_real(static_cast<double>(value), JsonKind::kLargeInteger)
                : JsonEntry::of_integer(static_cast<std::int64_t>(value));
   }
-  return json.is_number_integer() ? JsonEntry::of_integer(json.get<std::int64_t>()) : JsonEntry();
+  return json.is_number_integer() ? JsonEntry::of_integer(json.get<std::int64_t>()) : JsonEntry{};
 }
 
 JsonEntry JsonDocument::copied_text(std::string_view text) {
   auto* copy = static_cast<char*>(texts_.allocate(std::max<std::size_t>(text.size(), 1), 1));
   std::copy(text.begin(), text.end(), copy);
   return JsonEntry::of_text({copy, text.size()});
+}
+
+void JsonDocument::grow(std::size_t room) {
+  auto larger = std::make_unique_for_overwrite<JsonEntry[]>(room);
+  std::copy_n(entries_.get(), count_, larger.get());
+  entries_ = std::move(larger);
+  room_ = room;
 }
 
 void JsonDocument::clear() {
@@ -104,7 +111,7 @@ void JsonDocument::clear() {
 }
 
 void JsonDocument::open(JsonKind kind) {
-  JsonEntry entry;
+  JsonEntry entry{};
   entry.kind = kind;
   entry.outer = std::exchange(open_, count_);
   add(entry);

@@ -5,26 +5,34 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <memory_resource>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace attnprof::reports {
 
+/// Of a text, as one word.
+inline std::uint64_t eight_bytes(const char* at) {
+  std::uint64_t out = 0;
+  std::memcpy(&out, at, sizeof(out));
+  return out;
+}
+
 enum class JsonKind : std::uint8_t { kNull, kFlag, kInteger, kLargeInteger, kReal, kText, kArray, kObject };
 
-/// A value of a document, or a key of one of its objects. Values stand one after the other; those in an array or object
-/// follow it.
+/// A value of a document, null unless it is set, or a key of one of its objects. Values stand one after the other;
+/// those in an array or object follow it.
 struct JsonEntry {
-  JsonKind kind = JsonKind::kNull;
+  JsonKind kind;
   /// Bytes of a text, or of a real that nobody asked for yet; of an array or object, the entries that it takes with all
   /// that is in it; else 0.
-  std::uint32_t length = 0;
+  std::uint32_t length;
   union {
-    std::int64_t integer = 0;
+    std::int64_t integer;
     double real;
     const char* text;
     std::size_t outer; ///< of an array or object while it is filled: the one that it is in
@@ -32,13 +40,13 @@ struct JsonEntry {
 
   static JsonEntry of_flag(bool value) { return of_integer(value ? 1 : 0, JsonKind::kFlag); }
   static JsonEntry of_integer(std::int64_t value, JsonKind kind = JsonKind::kInteger) {
-    JsonEntry out;
+    JsonEntry out{};
     out.kind = kind;
     out.integer = value;
     return out;
   }
   static JsonEntry of_real(double value, JsonKind kind = JsonKind::kReal) {
-    JsonEntry out;
+    JsonEntry out{};
     out.kind = kind;
     out.real = value;
     return out;
@@ -46,7 +54,7 @@ struct JsonEntry {
   /// Borrowed: the text must stay where it is until the document is cleared. As kReal it is a number of the grammar of
   /// JSON, neither too large nor too small for a double, which is converted when somebody asks for it.
   static JsonEntry of_text(std::string_view value, JsonKind kind = JsonKind::kText) {
-    JsonEntry out;
+    JsonEntry out{};
     out.kind = kind;
     out.length = static_cast<std::uint32_t>(value.size());
     out.text = value.data();
@@ -98,7 +106,7 @@ class JsonDocument {
   explicit JsonDocument(const nlohmann::ordered_json& json);
 
   /// Of a document that holds a text.
-  [[nodiscard]] JsonNode root() const { return JsonNode(entries_.data()); }
+  [[nodiscard]] JsonNode root() const { return JsonNode(entries_.get()); }
 
   void clear();
   void add(const JsonEntry& entry) {
@@ -117,18 +125,20 @@ class JsonDocument {
   template <class Fill>
   void fill(std::size_t most, const Fill& write) {
     make_room(most);
-    JsonEntry* const first = entries_.data() + count_;
+    JsonEntry* const first = entries_.get() + count_;
     count_ += static_cast<std::size_t>(write(first) - first);
   }
 
  private:
   void make_room(std::size_t more) {
-    if (count_ + more > entries_.size()) {
-      entries_.resize(std::max<std::size_t>(count_ + more, 2 * entries_.size()));
+    if (count_ + more > room_) {
+      grow(std::max<std::size_t>(count_ + more, 2 * room_));
     }
   }
+  void grow(std::size_t room);
 
-  std::vector<JsonEntry> entries_; ///< the first count_ of them; they are written again for each text
+  std::unique_ptr<JsonEntry[]> entries_; ///< the first count_ of them; they are written again for each text
+  std::size_t room_ = 0;
   std::size_t count_ = 0;
   std::pmr::monotonic_buffer_resource texts_;
   std::size_t open_ = 0; ///< the innermost array or object that is not closed

@@ -16,7 +16,7 @@ class Builder {
  public:
   explicit Builder(JsonDocument& out) : out_(out) {}
 
-  bool null() { return out_.add({}), true; }
+  bool null() { return out_.add(JsonEntry{}), true; }
   bool boolean(bool value) { return out_.add(JsonEntry::of_flag(value)), true; }
   bool number_integer(std::int64_t value) { return out_.add(JsonEntry::of_integer(value)), true; }
   bool number_unsigned(std::uint64_t value) { return out_.add(out_.copied(Json(value))), true; }
@@ -47,12 +47,6 @@ constexpr std::uint64_t in_each_byte(std::uint64_t byte) {
   return byte * 0x0101010101010101U;
 }
 constexpr std::uint64_t kTopBits = in_each_byte(0x80);
-
-std::uint64_t eight_bytes(const char* at) {
-  std::uint64_t out = 0;
-  std::memcpy(&out, at, sizeof(out));
-  return out;
-}
 
 /// Whether a word of eight bytes holds any but plain ASCII: a quote, a backslash, a control character, or a byte of a
 /// longer code point. The lowest top bit that is set is that of the first of them; those above may err.
@@ -115,7 +109,7 @@ class Scanner {
     case '"': return text(at);
     case '{': return depth < kMostDepth ? object(at, depth + 1) : nullptr;
     case '[': return depth < kMostDepth ? array(at, depth + 1) : nullptr;
-    case 'n': return word(at, "null", {});
+    case 'n': return word(at, "null", JsonEntry{});
     case 't': return word(at, "true", JsonEntry::of_flag(true));
     case 'f': return word(at, "false", JsonEntry::of_flag(false));
     default: return number(at);

@@ -2,7 +2,6 @@
 
 #include "operators/core/error.hpp"
 
-#include <cstring>
 #include <fmt/format.h>
 
 namespace attnprof::reports {
@@ -73,25 +72,23 @@ std::size_t hash_of(std::string_view key) {
 
 /// As ==, without a call: most keys are short.
 bool is_same(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) {
+  const std::size_t size = a.size();
+  if (size != b.size()) {
     return false;
   }
-  std::size_t i = 0;
-  for (; i + 8 <= a.size(); i += 8) {
-    std::uint64_t eight_of_a = 0;
-    std::uint64_t eight_of_b = 0;
-    std::memcpy(&eight_of_a, a.data() + i, 8);
-    std::memcpy(&eight_of_b, b.data() + i, 8);
-    if (eight_of_a != eight_of_b) {
+  if (size < 8) {
+    std::size_t i = 0;
+    while (i < size && a[i] == b[i]) {
+      ++i;
+    }
+    return i == size;
+  }
+  for (std::size_t i = 0; i + 8 < size; i += 8) {
+    if (eight_bytes(a.data() + i) != eight_bytes(b.data() + i)) {
       return false;
     }
   }
-  for (; i < a.size(); ++i) {
-    if (a[i] != b[i]) {
-      return false;
-    }
-  }
-  return true;
+  return eight_bytes(a.data() + size - 8) == eight_bytes(b.data() + size - 8);
 }
 
 } // namespace

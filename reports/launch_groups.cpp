@@ -67,16 +67,17 @@ class GroupSearch {
  public:
   /// The place of its group; where it has none yet, of the next one to be made.
   std::size_t place_of(const profilers::LaunchRecord& launch, std::string scope) {
-    const Key key{std::move(scope), &launch};
+    Key key{std::move(scope), &launch};
     for (std::size_t looked = 0; looked < keys_.size(); ++looked, ++next_) {
       next_ = next_ < keys_.size() ? next_ : 0;
       if (keys_[next_] == key) {
         return next_++;
       }
     }
-    keys_.push_back(key);
+    keys_.push_back(std::move(key));
     return keys_.size() - 1;
   }
+  [[nodiscard]] std::size_t count() const { return keys_.size(); }
 
  private:
   struct Key {
@@ -92,6 +93,17 @@ class GroupSearch {
 };
 
 } // namespace
+
+bool has_more_groups_than(std::size_t count, const Record& record) {
+  GroupSearch search;
+  for (const profilers::LaunchRecord& launch : record.launches) {
+    if (search.count() > count) {
+      break;
+    }
+    search.place_of(launch, without_block_number(launch.cost.scope));
+  }
+  return search.count() > count;
+}
 
 std::vector<LaunchGroup> launch_groups(const Record& record) {
   std::vector<LaunchGroup> groups;

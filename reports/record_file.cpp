@@ -27,40 +27,21 @@ bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-/// What was read from whole lines.
-struct Batch {
-  struct Entry {
-    std::size_t line; ///< from 1 in the batch
-    Record record;
-  };
-  std::vector<Entry> entries;
-  std::size_t bytes = 0;
-  std::size_t lines = 0;            ///< none is read after a fault
-  std::optional<std::string> fault; ///< of the last line
-};
-
-Batch read_batch(std::string_view text) {
-  Batch out;
-  RecordParser parser;
-  while (!text.empty() && !out.fault) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    ++out.lines;
-    try {
-      if (!is_blank(line)) {
-        out.entries.push_back({out.lines, parser.read(line, text.size())});
-      }
-    } catch (const Error& fault) {
-      out.fault = fault.what();
-    }
-    out.bytes += line.size() + 1;
-    text.remove_prefix(line.size() + 1);
-  }
-  return out;
-}
-
 } // namespace
 
 struct RecordLineReader::State {
+  /// What was read from whole lines.
+  struct Batch {
+    struct Entry {
+      std::size_t line; ///< from 1 in the batch
+      Record record;
+    };
+    std::vector<Entry> entries;
+    std::size_t bytes = 0;
+    std::size_t lines = 0;            ///< none is read after a fault
+    std::optional<std::string> fault; ///< of the last line
+  };
+
   std::string name;
   int threads = 1;
   RecordLines out;
@@ -68,6 +49,8 @@ struct RecordLineReader::State {
   std::size_t lines = 0;                                  ///< that `out` holds
   std::string begun;                                      ///< what was taken and is in no batch yet
   std::deque<std::future<Batch>> batches; ///< in the order of the file; the last member, so that it is waited for first
+
+  static Batch read_batch(std::string_view text);
 
   /// Reads whole lines, or begins to.
   void read(std::string text) {
@@ -79,6 +62,22 @@ struct RecordLineReader::State {
     if (batches.size() > static_cast<std::size_t>(threads)) {
       place_first();
     }
+  }
+
+  /// Reads the lines that a piece ends, in their place.
+  void take_here(std::string_view piece) {
+    const std::size_t first_end = begun.empty() ? std::string_view::npos : piece.find('\n');
+    if (first_end != std::string_view::npos) {
+      begun += piece.substr(0, first_end + 1);
+      place(read_batch(std::exchange(begun, {})));
+      piece.remove_prefix(first_end + 1);
+    }
+    const std::size_t last_end = begun.empty() ? piece.rfind('\n') : std::string_view::npos;
+    if (last_end != std::string_view::npos) {
+      place(read_batch(piece.substr(0, last_end + 1)));
+      piece.remove_prefix(last_end + 1);
+    }
+    begun += piece;
   }
 
   void place_first() {
@@ -110,6 +109,26 @@ struct RecordLineReader::State {
   }
 };
 
+RecordLineReader::State::Batch RecordLineReader::State::read_batch(std::string_view text) {
+  Batch out;
+  out.entries.reserve(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')));
+  RecordParser parser;
+  while (!text.empty() && !out.fault) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    ++out.lines;
+    try {
+      if (!is_blank(line)) {
+        out.entries.push_back({out.lines, parser.read(line, text.size())});
+      }
+    } catch (const Error& fault) {
+      out.fault = fault.what();
+    }
+    out.bytes += line.size() + 1;
+    text.remove_prefix(line.size() + 1);
+  }
+  return out;
+}
+
 RecordLineReader::RecordLineReader(std::string_view name, int threads) : state_(std::make_unique<State>()) {
   state_->name = name;
   state_->threads = threads;
@@ -117,6 +136,10 @@ RecordLineReader::RecordLineReader(std::string_view name, int threads) : state_(
 RecordLineReader::~RecordLineReader() = default;
 
 void RecordLineReader::take(std::string_view piece) {
+  if (state_->threads <= 1) {
+    state_->take_here(piece);
+    return;
+  }
   std::string& begun = state_->begun;
   const std::size_t last_end = piece.rfind('\n');
   if (last_end == std::string_view::npos || begun.size() + piece.size() < kBatchBytes) {

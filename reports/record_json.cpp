@@ -2,6 +2,7 @@
 
 #include "operators/core/error.hpp"
 #include "operators/workload.hpp"
+#include "reports/concurrent.hpp"
 #include "reports/record_values.hpp"
 
 #include <cmath>
@@ -156,6 +157,27 @@ Json cases_document(const std::vector<Record>& records, bool with_samples) {
   out["schema_version"] = kSchemaVersion;
   out["cases"] = std::move(cases);
   return out;
+}
+
+std::string cases_text(const std::vector<Record>& records) {
+  if (records.empty()) {
+    return json_text(cases_document(records), 1);
+  }
+  const std::string head = fmt::format("{{\n \"schema_version\": {},\n \"cases\": [", kSchemaVersion);
+  return joined_texts(head, records.size(), usable_threads(),
+                      [&](std::size_t i, std::string& text) {
+                        // Its line ends are those of the layout alone.
+                        const std::string record = json_text(record_to_json(records[i]), 1);
+                        text += i == 0 ? "\n  " : ",\n  ";
+                        std::size_t begin = 0;
+                        for (std::size_t end = record.find('\n'); end != std::string::npos;
+                             end = record.find('\n', begin)) {
+                          text.append(record, begin, end - begin).append("\n  ");
+                          begin = end + 1;
+                        }
+                        text.append(record, begin);
+                      })
+      .append("\n ]\n}");
 }
 
 std::string record_line(const Record& record) {
