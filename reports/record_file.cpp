@@ -23,6 +23,15 @@ namespace {
 /// About so many bytes are read by a thread at a time.
 constexpr std::size_t kBatchBytes = std::size_t{1} << 20U;
 
+/// By find, which looks at 32 bytes at once; std::count does not.
+std::size_t line_ends(std::string_view text) {
+  std::size_t out = 0;
+  for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) {
+    ++out;
+  }
+  return out;
+}
+
 bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
@@ -111,7 +120,7 @@ struct RecordLineReader::State {
 
 RecordLineReader::State::Batch RecordLineReader::State::read_batch(std::string_view text) {
   Batch out;
-  out.entries.reserve(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')));
+  out.entries.reserve(line_ends(text));
   RecordParser parser;
   while (!text.empty() && !out.fault) {
     const std::string_view line = text.substr(0, text.find('\n'));

@@ -236,7 +236,10 @@ void add_cases(Json& out, const ResultSet& results, const std::vector<std::strin
       out["series"].push_back(name);
     }
     // What is usual or absent is left out: there may be ten thousand.
-    Json one = {{"name", names[i]}, {"series", at->second}};
+    Json one = Json::object();
+    one.get_ref<Json::object_t&>().reserve(8); // growing copies what is there
+    one["name"] = names[i];
+    one["series"] = at->second;
     if (record.status != profilers::Status::kOk) {
       one["status"] = name_of(record.status);
     }
