@@ -1,11 +1,11 @@
 // A JSON text that is only read: one list of nodes in the order of the text, whose memory the next text uses again.
 // nlohmann's documents allocate for every key and value, which took most of the time of reading ten thousand records.
 #pragma once
-#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <memory_resource>
 #include <nlohmann/json.hpp>
@@ -28,8 +28,7 @@ enum class JsonKind : std::uint8_t { kNull, kFlag, kInteger, kLargeInteger, kRea
 /// those in an array or object follow it.
 struct JsonEntry {
   JsonKind kind;
-  /// Bytes of a text, or of a real that nobody asked for yet; of an array or object, the entries that it takes with all
-  /// that is in it; else 0.
+  /// Bytes of a text; of an array or object, the entries that it takes with all that is in it; else 0.
   std::uint32_t length;
   union {
     std::int64_t integer;
@@ -38,24 +37,36 @@ struct JsonEntry {
     std::size_t outer; ///< of an array or object while it is filled: the one that it is in
   };
 
-  static JsonEntry of_flag(bool value) { return of_integer(value ? 1 : 0, JsonKind::kFlag); }
-  static JsonEntry of_integer(std::int64_t value, JsonKind kind = JsonKind::kInteger) {
+  static JsonEntry of_flag(bool value) {
     JsonEntry out{};
-    out.kind = kind;
+    out.kind = JsonKind::kFlag;
+    out.integer = value ? 1 : 0;
+    return out;
+  }
+  static JsonEntry of_integer(std::int64_t value) {
+    JsonEntry out{};
+    out.kind = JsonKind::kInteger;
     out.integer = value;
     return out;
   }
-  static JsonEntry of_real(double value, JsonKind kind = JsonKind::kReal) {
+  static JsonEntry of_unsigned(std::uint64_t value) {
+    if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      return of_integer(static_cast<std::int64_t>(value));
+    }
+    JsonEntry out = of_real(static_cast<double>(value));
+    out.kind = JsonKind::kLargeInteger;
+    return out;
+  }
+  static JsonEntry of_real(double value) {
     JsonEntry out{};
-    out.kind = kind;
+    out.kind = JsonKind::kReal;
     out.real = value;
     return out;
   }
-  /// Borrowed: the text must stay where it is until the document is cleared. As kReal it is a number of the grammar of
-  /// JSON, neither too large nor too small for a double, which is converted when somebody asks for it.
-  static JsonEntry of_text(std::string_view value, JsonKind kind = JsonKind::kText) {
+  /// Borrowed: the text must stay where it is until the document is cleared.
+  static JsonEntry of_text(std::string_view value) {
     JsonEntry out{};
-    out.kind = kind;
+    out.kind = JsonKind::kText;
     out.length = static_cast<std::uint32_t>(value.size());
     out.text = value.data();
     return out;
@@ -74,9 +85,7 @@ class JsonNode {
   [[nodiscard]] bool flag() const { return entry_->integer != 0; }
   [[nodiscard]] std::int64_t integer() const { return entry_->integer; } ///< of kInteger
   [[nodiscard]] double real() const {                                    ///< of any number
-    return kind() == JsonKind::kInteger ? static_cast<double>(entry_->integer)
-           : entry_->length == 0        ? entry_->real
-                                        : converted({entry_->text, entry_->length});
+    return kind() == JsonKind::kInteger ? static_cast<double>(entry_->integer) : entry_->real;
   }
   [[nodiscard]] std::string_view text() const { return {entry_->text, entry_->length}; }
 
@@ -95,8 +104,6 @@ class JsonNode {
   friend auto operator<=>(const JsonNode&, const JsonNode&) = default;
 
  private:
-  static double converted(std::string_view number);
-
   const JsonEntry* entry_;
 };
 
@@ -110,38 +117,46 @@ class JsonDocument {
 
   void clear();
   void add(const JsonEntry& entry) {
-    make_room(1);
+    if (count_ == room_) {
+      grow();
+    }
     entries_[count_++] = entry;
   }
-  void add_copy(const nlohmann::ordered_json& json);
-  /// Of anything but arrays and objects; its text is copied.
-  JsonEntry copied(const nlohmann::ordered_json& json);
-  JsonEntry copied_text(std::string_view text);
+  void add_copied_text(std::string_view text);
   /// Values and keys that follow are in it until it is closed.
   void open(JsonKind kind);
   void close();
 
-  /// Lets `write` write up to `most` entries from a pointer on; it returns where it ended.
-  template <class Fill>
-  void fill(std::size_t most, const Fill& write) {
-    make_room(most);
-    JsonEntry* const first = entries_.get() + count_;
-    count_ += static_cast<std::size_t>(write(first) - first);
-  }
-
  private:
-  void make_room(std::size_t more) {
-    if (count_ + more > room_) {
-      grow(std::max<std::size_t>(count_ + more, 2 * room_));
-    }
-  }
-  void grow(std::size_t room);
+  void add_copy(const nlohmann::ordered_json& json);
+  void grow();
 
   std::unique_ptr<JsonEntry[]> entries_; ///< the first count_ of them; they are written again for each text
   std::size_t room_ = 0;
   std::size_t count_ = 0;
   std::pmr::monotonic_buffer_resource texts_;
   std::size_t open_ = 0; ///< the innermost array or object that is not closed
+};
+
+/// Reads texts of strict JSON: with simdjson where the build has it, else, and for every text that simdjson refuses, by
+/// nlohmann, so that both accept the same texts and explain faults in the same words.
+class JsonParser {
+ public:
+  JsonParser();
+  ~JsonParser();
+  JsonParser(const JsonParser&) = delete;
+  JsonParser& operator=(const JsonParser&) = delete;
+
+  /// Replaces the document, which borrows its texts from this parser until that reads again. `readable` bytes from the
+  /// begin of the text on may be looked at; where there are 64 more than the text has, it is not copied.
+  /// Throws operators::Error(kUsage) with `what` and the position of the fault.
+  void read(std::string_view text, std::string_view what, JsonDocument& out, std::size_t readable = 0);
+  /// The same without simdjson.
+  static void read_portably(std::string_view text, std::string_view what, JsonDocument& out);
+
+ private:
+  struct Fast;
+  std::unique_ptr<Fast> fast_; ///< null where the build has none
 };
 
 } // namespace attnprof::reports

@@ -51,23 +51,47 @@ struct RecordLineReader::State {
     std::optional<std::string> fault; ///< of the last line
   };
 
+  struct Reading {
+    std::unique_ptr<RecordParser> parser;
+    std::future<Batch> batch; ///< the last member, so that it is waited for first
+  };
+
   std::string name;
   int threads = 1;
   RecordLines out;
   std::unordered_map<std::string, std::size_t> positions; ///< of ids in out.records
   std::size_t lines = 0;                                  ///< that `out` holds
   std::string begun;                                      ///< what was taken and is in no batch yet
-  std::deque<std::future<Batch>> batches; ///< in the order of the file; the last member, so that it is waited for first
+  std::vector<std::unique_ptr<RecordParser>> idle;        ///< parsers that no batch uses now; they keep their memory
+  std::deque<Reading> batches;                            ///< in the order of the file
 
-  static Batch read_batch(std::string_view text);
+  static Batch read_batch(std::string_view text, RecordParser& parser);
+
+  std::unique_ptr<RecordParser> take_parser() {
+    if (idle.empty()) {
+      return std::make_unique<RecordParser>();
+    }
+    std::unique_ptr<RecordParser> parser = std::move(idle.back());
+    idle.pop_back();
+    return parser;
+  }
+
+  void read_here(std::string_view text) {
+    std::unique_ptr<RecordParser> parser = take_parser();
+    place(read_batch(text, *parser));
+    idle.push_back(std::move(parser));
+  }
 
   /// Reads whole lines, or begins to.
   void read(std::string text) {
     if (threads <= 1 || (batches.empty() && text.size() < kBatchBytes)) {
-      place(read_batch(text));
+      read_here(text);
       return;
     }
-    batches.push_back(begin_beside(threads, [text = std::move(text)] { return read_batch(text); }));
+    Reading reading{take_parser(), {}};
+    reading.batch = begin_beside(
+        threads, [text = std::move(text), parser = reading.parser.get()] { return read_batch(text, *parser); });
+    batches.push_back(std::move(reading));
     if (batches.size() > static_cast<std::size_t>(threads)) {
       place_first();
     }
@@ -78,21 +102,23 @@ struct RecordLineReader::State {
     const std::size_t first_end = begun.empty() ? std::string_view::npos : piece.find('\n');
     if (first_end != std::string_view::npos) {
       begun += piece.substr(0, first_end + 1);
-      place(read_batch(std::exchange(begun, {})));
+      read_here(std::exchange(begun, {}));
       piece.remove_prefix(first_end + 1);
     }
     const std::size_t last_end = begun.empty() ? piece.rfind('\n') : std::string_view::npos;
     if (last_end != std::string_view::npos) {
-      place(read_batch(piece.substr(0, last_end + 1)));
+      read_here(piece.substr(0, last_end + 1));
       piece.remove_prefix(last_end + 1);
     }
     begun += piece;
   }
 
   void place_first() {
-    std::future<Batch> first = std::move(batches.front());
+    Reading first = std::move(batches.front());
     batches.pop_front();
-    place(first.get());
+    Batch batch = first.batch.get();
+    idle.push_back(std::move(first.parser));
+    place(std::move(batch));
   }
 
   void place(Batch batch) {
@@ -118,10 +144,9 @@ struct RecordLineReader::State {
   }
 };
 
-RecordLineReader::State::Batch RecordLineReader::State::read_batch(std::string_view text) {
+RecordLineReader::State::Batch RecordLineReader::State::read_batch(std::string_view text, RecordParser& parser) {
   Batch out;
   out.entries.reserve(line_ends(text));
-  RecordParser parser;
   while (!text.empty() && !out.fault) {
     const std::string_view line = text.substr(0, text.find('\n'));
     ++out.lines;

@@ -1,7 +1,6 @@
 #pragma once
 #include "profilers/record.hpp"
 #include "reports/json_document.hpp"
-#include "reports/json_parser.hpp"
 
 #include <string_view>
 

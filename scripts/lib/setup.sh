@@ -31,6 +31,7 @@ tool|nlohmann-json|header:nlohmann/json.hpp|nlohmann-json3-dev|json-devel|nlohma
 tool|oneDNN|header:oneapi/dnnl/dnnl.hpp|libdnnl-dev|onednn-devel|onednn|onednn-devel|matrix products and convolutions
 optional|libpfm4|header:perfmon/pfmlib.h|libpfm4-dev|libpfm-devel|libpfm|libpfm-devel|names of hardware counters
 optional|SQLite|header:sqlite3.h|libsqlite3-dev|sqlite-devel|sqlite|sqlite3-devel|history of many runs
+optional|simdjson|header:simdjson.h|libsimdjson-dev|simdjson-devel|simdjson|simdjson-devel|reading of thousands of records
 bench|OpenBLAS|header:cblas.h header:openblas/cblas.h header:openblas-pthread/cblas.h|libopenblas-dev|openblas-devel|openblas|openblas-devel|matrix products to compare with
 test-extra|Chromium|command:chromium command:chromium-browser command:google-chrome|chromium|chromium|chromium|chromium|tests of report.html in a browser
 tests|Catch2|header:catch2/catch.hpp header:catch2/catch_all.hpp|catch2|catch-devel|catch2|Catch2-devel|tests

@@ -44,7 +44,7 @@ class Machine {
   /// Adds every header that the build needs but `left_out`.
   void add_headers_except(const std::string& left_out) {
     for (const char* name : {"CLI/CLI.hpp", "fmt/core.h", "eigen3/Eigen/Core", "nlohmann/json.hpp",
-                             "oneapi/dnnl/dnnl.hpp", "perfmon/pfmlib.h", "sqlite3.h", "catch2/catch.hpp"})
+                             "oneapi/dnnl/dnnl.hpp", "perfmon/pfmlib.h", "sqlite3.h", "simdjson.h", "catch2/catch.hpp"})
       if (name != left_out)
         add_header(name);
   }

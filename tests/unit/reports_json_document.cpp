@@ -1,5 +1,5 @@
 #include "operators/core/error.hpp"
-#include "reports/json_parser.hpp"
+#include "reports/json_document.hpp"
 #include "reports/record_json.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/reports_records.hpp"
@@ -121,7 +121,7 @@ TEST_CASE("what stands beyond a text is no part of it") {
   // A line among others is read in place.
   JsonParser parser;
   JsonDocument document;
-  const std::string next = "\"next\",1,2,3]}truefalse            ";
+  const std::string next = "\"next\",1,2,3]}truefalse" + std::string(64, ' ');
   for (const std::string text : {"[1,2]", "\"a\"", "12", "null", "[\"a\",{}]"}) {
     const std::string lines = text + "\n" + next;
     parser.read(std::string_view(lines).substr(0, text.size()), "the line", document, lines.size());
