@@ -2,11 +2,11 @@
 
 #include "operators/core/error.hpp"
 #include "profilers/machine_json.hpp"
+#include "reports/concurrent.hpp"
 #include "reports/derive.hpp"
 #include "reports/record_file.hpp"
 #include "reports/record_json.hpp"
 #include "reports/roofs.hpp"
-#include "reports/concurrent.hpp"
 #include "reports/writers/csv.hpp"
 #include "reports/writers/gnuplot.hpp"
 #include "reports/writers/html.hpp"
