@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <limits>
+#include <utility>
 
 #ifdef ATTNPROF_SIMDJSON
 #include <simdjson.h>
@@ -49,72 +49,66 @@ Json JsonNode::copy() const {
 }
 
 JsonDocument::JsonDocument(const Json& json) {
-  add_json(json);
+  add_copy(json);
 }
 
-void JsonDocument::add_json(const Json& json) {
+void JsonDocument::add_copy(const Json& json) {
   if (json.is_object()) {
     open(JsonKind::kObject);
     for (const auto& [key, value] : json.items()) {
-      add_text(key);
-      add_json(value);
+      add_copied_text(key);
+      add_copy(value);
     }
     close();
   } else if (json.is_array()) {
     open(JsonKind::kArray);
     for (const Json& value : json) {
-      add_json(value);
+      add_copy(value);
     }
     close();
   } else if (json.is_string()) {
-    add_text(json.get_ref<const std::string&>());
+    add_copied_text(json.get_ref<const std::string&>());
   } else if (json.is_boolean()) {
-    add_flag(json.get<bool>());
+    add(JsonEntry::of_flag(json.get<bool>()));
   } else if (json.is_number_float()) {
-    add_real(json.get<double>());
+    add(JsonEntry::of_real(json.get<double>()));
   } else if (json.is_number_unsigned()) {
-    add_unsigned(json.get<std::uint64_t>());
-  } else if (json.is_number_integer()) {
-    add_integer(json.get<std::int64_t>());
+    add(JsonEntry::of_unsigned(json.get<std::uint64_t>()));
   } else {
-    add_null();
+    add(json.is_number_integer() ? JsonEntry::of_integer(json.get<std::int64_t>()) : JsonEntry{});
   }
+}
+
+void JsonDocument::add_copied_text(std::string_view text) {
+  auto* copy = static_cast<char*>(texts_.allocate(std::max<std::size_t>(text.size(), 1), 1));
+  std::copy(text.begin(), text.end(), copy);
+  add(JsonEntry::of_text({copy, text.size()}));
+}
+
+void JsonDocument::grow() {
+  room_ = std::max<std::size_t>(1024, 2 * room_);
+  auto larger = std::make_unique_for_overwrite<JsonEntry[]>(room_);
+  std::copy_n(entries_.get(), count_, larger.get());
+  entries_ = std::move(larger);
 }
 
 void JsonDocument::clear() {
   count_ = 0;
   texts_.release();
-  open_.clear();
-}
-
-void JsonDocument::add_unsigned(std::uint64_t value) {
-  if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    add(JsonKind::kLargeInteger).real = static_cast<double>(value);
-  } else {
-    add_integer(static_cast<std::int64_t>(value));
-  }
-}
-
-void JsonDocument::add_text(std::string_view value) {
-  auto* copy = static_cast<char*>(texts_.allocate(std::max<std::size_t>(value.size(), 1), 1));
-  std::copy(value.begin(), value.end(), copy);
-  add_borrowed_text({copy, value.size()});
-}
-
-void JsonDocument::add_borrowed_text(std::string_view value) {
-  Entry& entry = add(JsonKind::kText);
-  entry.text = value.data();
-  entry.length = static_cast<std::uint32_t>(value.size());
+  open_ = 0;
 }
 
 void JsonDocument::open(JsonKind kind) {
-  open_.push_back(count_);
-  add(kind);
+  JsonEntry entry{};
+  entry.kind = kind;
+  entry.outer = std::exchange(open_, count_);
+  add(entry);
 }
 
 void JsonDocument::close() {
-  entries_[open_.back()].end = count_;
-  open_.pop_back();
+  JsonEntry& closed = entries_[open_];
+  closed.length = static_cast<std::uint32_t>(count_ - open_);
+  open_ = closed.outer;
 }
 
 namespace {
@@ -124,13 +118,13 @@ class Builder {
  public:
   explicit Builder(JsonDocument& out) : out_(out) {}
 
-  bool null() { return out_.add_null(), true; }
-  bool boolean(bool value) { return out_.add_flag(value), true; }
-  bool number_integer(std::int64_t value) { return out_.add_integer(value), true; }
-  bool number_unsigned(std::uint64_t value) { return out_.add_unsigned(value), true; }
-  bool number_float(double value, const std::string& /*text*/) { return out_.add_real(value), true; }
-  bool string(const std::string& value) { return out_.add_text(value), true; }
-  bool key(const std::string& value) { return out_.add_text(value), true; }
+  bool null() { return out_.add(JsonEntry{}), true; }
+  bool boolean(bool value) { return out_.add(JsonEntry::of_flag(value)), true; }
+  bool number_integer(std::int64_t value) { return out_.add(JsonEntry::of_integer(value)), true; }
+  bool number_unsigned(std::uint64_t value) { return out_.add(JsonEntry::of_unsigned(value)), true; }
+  bool number_float(double value, const std::string& /*text*/) { return out_.add(JsonEntry::of_real(value)), true; }
+  bool string(const std::string& value) { return out_.add_copied_text(value), true; }
+  bool key(const std::string& value) { return string(value); }
   bool binary(const Json::binary_t& /*value*/) { return false; }
   bool start_object(std::size_t /*size*/) { return out_.open(JsonKind::kObject), true; }
   bool start_array(std::size_t /*size*/) { return out_.open(JsonKind::kArray), true; }
@@ -168,18 +162,18 @@ void add(simdjson::dom::element value, JsonDocument& out) {
     const simdjson::dom::object object = value.get_object().value_unsafe();
     out.open(JsonKind::kObject);
     for (const simdjson::dom::key_value_pair each : object) {
-      out.add_borrowed_text(each.key);
+      out.add(JsonEntry::of_text(each.key));
       add(each.value, out);
     }
     out.close();
     return;
   }
-  case element_type::INT64: out.add_integer(value.get_int64().value_unsafe()); return;
-  case element_type::UINT64: out.add_unsigned(value.get_uint64().value_unsafe()); return;
-  case element_type::DOUBLE: out.add_real(value.get_double().value_unsafe()); return;
-  case element_type::STRING: out.add_borrowed_text(value.get_string().value_unsafe()); return;
-  case element_type::BOOL: out.add_flag(value.get_bool().value_unsafe()); return;
-  case element_type::NULL_VALUE: out.add_null(); return;
+  case element_type::INT64: out.add(JsonEntry::of_integer(value.get_int64().value_unsafe())); return;
+  case element_type::UINT64: out.add(JsonEntry::of_unsigned(value.get_uint64().value_unsafe())); return;
+  case element_type::DOUBLE: out.add(JsonEntry::of_real(value.get_double().value_unsafe())); return;
+  case element_type::STRING: out.add(JsonEntry::of_text(value.get_string().value_unsafe())); return;
+  case element_type::BOOL: out.add(JsonEntry::of_flag(value.get_bool().value_unsafe())); return;
+  case element_type::NULL_VALUE: out.add(JsonEntry{}); return;
   }
 }
 #endif

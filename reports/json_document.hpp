@@ -1,53 +1,110 @@
 // A JSON text that is only read: one list of nodes in the order of the text, whose memory the next text uses again.
 // nlohmann's documents allocate for every key and value, which took most of the time of reading ten thousand records.
 #pragma once
-#include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <memory>
 #include <memory_resource>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace attnprof::reports {
 
+/// Of a text, as one word.
+inline std::uint64_t eight_bytes(const char* at) {
+  std::uint64_t out = 0;
+  std::memcpy(&out, at, sizeof(out));
+  return out;
+}
+
 enum class JsonKind : std::uint8_t { kNull, kFlag, kInteger, kLargeInteger, kReal, kText, kArray, kObject };
 
-class JsonDocument;
+/// A value of a document, null unless it is set, or a key of one of its objects. Values stand one after the other;
+/// those in an array or object follow it.
+struct JsonEntry {
+  JsonKind kind;
+  /// Bytes of a text; of an array or object, the entries that it takes with all that is in it; else 0.
+  std::uint32_t length;
+  union {
+    std::int64_t integer;
+    double real;
+    const char* text;
+    std::size_t outer; ///< of an array or object while it is filled: the one that it is in
+  };
 
-/// A value of a document, which it borrows.
+  static JsonEntry of_flag(bool value) {
+    JsonEntry out{};
+    out.kind = JsonKind::kFlag;
+    out.integer = value ? 1 : 0;
+    return out;
+  }
+  static JsonEntry of_integer(std::int64_t value) {
+    JsonEntry out{};
+    out.kind = JsonKind::kInteger;
+    out.integer = value;
+    return out;
+  }
+  static JsonEntry of_unsigned(std::uint64_t value) {
+    if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      return of_integer(static_cast<std::int64_t>(value));
+    }
+    JsonEntry out = of_real(static_cast<double>(value));
+    out.kind = JsonKind::kLargeInteger;
+    return out;
+  }
+  static JsonEntry of_real(double value) {
+    JsonEntry out{};
+    out.kind = JsonKind::kReal;
+    out.real = value;
+    return out;
+  }
+  /// Borrowed: the text must stay where it is until the document is cleared.
+  static JsonEntry of_text(std::string_view value) {
+    JsonEntry out{};
+    out.kind = JsonKind::kText;
+    out.length = static_cast<std::uint32_t>(value.size());
+    out.text = value.data();
+    return out;
+  }
+};
+
+/// Borrows a value of a document.
 class JsonNode {
  public:
-  JsonNode(const JsonDocument& document, std::size_t index) : document_(&document), index_(index) {}
+  explicit JsonNode(const JsonEntry* entry) : entry_(entry) {}
 
-  [[nodiscard]] JsonKind kind() const;
-  [[nodiscard]] bool is_number() const;
-  [[nodiscard]] bool flag() const;
-  [[nodiscard]] std::int64_t integer() const; ///< of kInteger
-  [[nodiscard]] double real() const;          ///< of any number
-  [[nodiscard]] std::string_view text() const;
+  [[nodiscard]] JsonKind kind() const { return entry_->kind; }
+  [[nodiscard]] bool is_number() const {
+    return kind() == JsonKind::kInteger || kind() == JsonKind::kLargeInteger || kind() == JsonKind::kReal;
+  }
+  [[nodiscard]] bool flag() const { return entry_->integer != 0; }
+  [[nodiscard]] std::int64_t integer() const { return entry_->integer; } ///< of kInteger
+  [[nodiscard]] double real() const {                                    ///< of any number
+    return kind() == JsonKind::kInteger ? static_cast<double>(entry_->integer) : entry_->real;
+  }
+  [[nodiscard]] std::string_view text() const { return {entry_->text, entry_->length}; }
 
   /// The first value of an array, the first key of an object, and what stands after this one; a key is a text whose
   /// value stands after it. Equal to end() where there is none.
-  [[nodiscard]] JsonNode first() const { return {*document_, index_ + 1}; }
-  [[nodiscard]] JsonNode next() const { return {*document_, after()}; }
-  [[nodiscard]] JsonNode end() const { return {*document_, after()}; }
+  [[nodiscard]] JsonNode first() const { return JsonNode(entry_ + 1); }
+  [[nodiscard]] JsonNode next() const {
+    return JsonNode(entry_ + (kind() == JsonKind::kArray || kind() == JsonKind::kObject ? entry_->length : 1));
+  }
+  [[nodiscard]] JsonNode end() const { return next(); }
   [[nodiscard]] std::size_t size() const; ///< values of an array
 
-  [[nodiscard]] std::size_t index() const { return index_; }
-  [[nodiscard]] const JsonDocument& document() const { return *document_; }
   /// A copy that can be printed.
   [[nodiscard]] nlohmann::ordered_json copy() const;
-  friend bool operator==(const JsonNode&, const JsonNode&) = default;
+  /// In the order of the text.
+  friend auto operator<=>(const JsonNode&, const JsonNode&) = default;
 
  private:
-  [[nodiscard]] std::size_t after() const;
-
-  const JsonDocument* document_;
-  std::size_t index_;
+  const JsonEntry* entry_;
 };
 
 class JsonDocument {
@@ -56,74 +113,30 @@ class JsonDocument {
   explicit JsonDocument(const nlohmann::ordered_json& json);
 
   /// Of a document that holds a text.
-  [[nodiscard]] JsonNode root() const { return {*this, 0}; }
+  [[nodiscard]] JsonNode root() const { return JsonNode(entries_.get()); }
 
   void clear();
-  void add_null() { add(JsonKind::kNull); }
-  void add_flag(bool value) { add(JsonKind::kFlag).integer = value ? 1 : 0; }
-  void add_integer(std::int64_t value) { add(JsonKind::kInteger).integer = value; }
-  void add_unsigned(std::uint64_t value);
-  void add_real(double value) { add(JsonKind::kReal).real = value; }
-  void add_text(std::string_view value);
-  /// Without a copy: the text must stay where it is until the document is cleared.
-  void add_borrowed_text(std::string_view value);
+  void add(const JsonEntry& entry) {
+    if (count_ == room_) {
+      grow();
+    }
+    entries_[count_++] = entry;
+  }
+  void add_copied_text(std::string_view text);
   /// Values and keys that follow are in it until it is closed.
   void open(JsonKind kind);
   void close();
 
  private:
-  friend class JsonNode;
-  struct Entry {
-    JsonKind kind = JsonKind::kNull;
-    std::uint32_t length = 0; ///< bytes of a text
-    union {
-      std::int64_t integer = 0;
-      double real;
-      const char* text;
-      std::size_t end; ///< of an array or object: the entry after its last
-    };
-  };
-  Entry& add(JsonKind kind) {
-    if (count_ == entries_.size()) {
-      entries_.resize(std::max<std::size_t>(1024, 2 * count_));
-    }
-    Entry& entry = entries_[count_++];
-    entry.kind = kind;
-    return entry;
-  }
-  void add_json(const nlohmann::ordered_json& json);
+  void add_copy(const nlohmann::ordered_json& json);
+  void grow();
 
-  std::vector<Entry> entries_; ///< the first count_ of them; they are written again for each text
+  std::unique_ptr<JsonEntry[]> entries_; ///< the first count_ of them; they are written again for each text
+  std::size_t room_ = 0;
   std::size_t count_ = 0;
   std::pmr::monotonic_buffer_resource texts_;
-  std::vector<std::size_t> open_;
+  std::size_t open_ = 0; ///< the innermost array or object that is not closed
 };
-
-// Here, so that readers of thousands of records pass keys without calls.
-inline JsonKind JsonNode::kind() const {
-  return document_->entries_[index_].kind;
-}
-inline bool JsonNode::is_number() const {
-  return kind() == JsonKind::kInteger || kind() == JsonKind::kLargeInteger || kind() == JsonKind::kReal;
-}
-inline bool JsonNode::flag() const {
-  return document_->entries_[index_].integer != 0;
-}
-inline std::int64_t JsonNode::integer() const {
-  return document_->entries_[index_].integer;
-}
-inline double JsonNode::real() const {
-  const JsonDocument::Entry& entry = document_->entries_[index_];
-  return entry.kind == JsonKind::kInteger ? static_cast<double>(entry.integer) : entry.real;
-}
-inline std::string_view JsonNode::text() const {
-  const JsonDocument::Entry& entry = document_->entries_[index_];
-  return {entry.text, entry.length};
-}
-inline std::size_t JsonNode::after() const {
-  const JsonDocument::Entry& entry = document_->entries_[index_];
-  return entry.kind == JsonKind::kArray || entry.kind == JsonKind::kObject ? entry.end : index_ + 1;
-}
 
 /// Reads texts of strict JSON: with simdjson where the build has it, else, and for every text that simdjson refuses, by
 /// nlohmann, so that both accept the same texts and explain faults in the same words.

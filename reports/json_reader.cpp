@@ -35,12 +35,12 @@ void JsonReader::require_object() const {
 std::string JsonReader::what() const {
   std::string out = *what_;
   JsonNode at = root_;
-  while (at.index() < node_.index()) {
+  while (at < node_) {
     const bool is_object = at.kind() == JsonKind::kObject;
     std::size_t count = 0;
     for (JsonNode part = at.first(); part != at.end(); part = part.next(), ++count) {
       const JsonNode value = is_object ? part.next() : part;
-      if (node_.index() < value.end().index()) {
+      if (node_ < value.end()) {
         out += is_object ? fmt::format(", {}", part.text()) : fmt::format("[{}]", count);
         at = value;
         break;
@@ -70,15 +70,37 @@ std::size_t hash_of(std::string_view key) {
   return (key.size() * 31 + at(0) * 7 + at(key.size() / 2) * 3 + at(key.size() - 1)) % 256;
 }
 
+/// As ==, without a call: most keys are short.
+bool is_same(std::string_view a, std::string_view b) {
+  const std::size_t size = a.size();
+  if (size != b.size()) {
+    return false;
+  }
+  if (size < 8) {
+    std::size_t i = 0;
+    while (i < size && a[i] == b[i]) {
+      ++i;
+    }
+    return i == size;
+  }
+  for (std::size_t i = 0; i + 8 < size; i += 8) {
+    if (eight_bytes(a.data() + i) != eight_bytes(b.data() + i)) {
+      return false;
+    }
+  }
+  return eight_bytes(a.data() + size - 8) == eight_bytes(b.data() + size - 8);
+}
+
 } // namespace
 
-/// Moves `at_` to the key, if it is among the next few; some that are written are never asked for.
+/// Moves `at_` to the key, if it is among the next few; some that are written are never asked for, and most of these
+/// have another length.
 bool JsonReader::is_near(std::string_view key) const {
   constexpr int kFew = 8;
   const JsonNode end = node_.end();
   JsonNode each = at_;
   for (int looked = 0; looked < kFew && each != end; ++looked, each = each.next().next()) {
-    if (each.text() == key) {
+    if (is_same(each.text(), key)) {
       at_ = each;
       return true;
     }
@@ -99,7 +121,7 @@ bool JsonReader::is_anywhere(std::string_view key) const {
     return false;
   }
   for (JsonNode each = node_.first(); each != end; each = each.next().next()) {
-    if (each.text() == key) {
+    if (is_same(each.text(), key)) {
       at_ = each;
       return true;
     }

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace attnprof::reports {
@@ -63,20 +61,60 @@ void add_bound(LaunchGroup& group, BoundTimes& times, const profilers::LaunchRec
   }
 }
 
+/// Finds the group that a launch belongs to. Blocks repeat, so that it is mostly the one after that of the launch
+/// before.
+class GroupSearch {
+ public:
+  /// The place of its group; where it has none yet, of the next one to be made.
+  std::size_t place_of(const profilers::LaunchRecord& launch, std::string scope) {
+    Key key{std::move(scope), &launch};
+    for (std::size_t looked = 0; looked < keys_.size(); ++looked, ++next_) {
+      next_ = next_ < keys_.size() ? next_ : 0;
+      if (keys_[next_] == key) {
+        return next_++;
+      }
+    }
+    keys_.push_back(std::move(key));
+    return keys_.size() - 1;
+  }
+  [[nodiscard]] std::size_t count() const { return keys_.size(); }
+
+ private:
+  struct Key {
+    std::string scope;
+    const profilers::LaunchRecord* launch;
+    bool operator==(const Key& other) const {
+      return scope == other.scope && launch->cost.op == other.launch->cost.op &&
+             launch->cost.shape == other.launch->cost.shape && launch->kernel_impl == other.launch->kernel_impl;
+    }
+  };
+  std::vector<Key> keys_;
+  std::size_t next_ = 0;
+};
+
 } // namespace
 
+bool has_more_groups_than(std::size_t count, const Record& record) {
+  GroupSearch search;
+  for (const profilers::LaunchRecord& launch : record.launches) {
+    if (search.count() > count) {
+      break;
+    }
+    search.place_of(launch, without_block_number(launch.cost.scope));
+  }
+  return search.count() > count;
+}
+
 std::vector<LaunchGroup> launch_groups(const Record& record) {
-  using Key = std::tuple<std::string, std::string_view, std::string_view, std::string_view>;
   std::vector<LaunchGroup> groups;
-  std::map<Key, std::size_t> positions;
+  GroupSearch search;
   std::vector<BoundTimes> bounds; // of each group
   for (std::size_t i = 0; i < record.launches.size(); ++i) {
     const profilers::LaunchRecord& launch = record.launches[i];
     const profilers::RoofVerdict* roof = i < record.launch_roofs.size() ? &record.launch_roofs[i] : nullptr;
-    const auto [at, is_new] = positions.emplace(
-        Key{without_block_number(launch.cost.scope), launch.cost.op, launch.cost.shape, launch.kernel_impl},
-        groups.size());
-    if (is_new) {
+    std::string scope = without_block_number(launch.cost.scope);
+    const std::size_t place = search.place_of(launch, scope);
+    if (place == groups.size()) {
       LaunchGroup& group = groups.emplace_back();
       group.scope = launch.cost.scope;
       group.op = launch.cost.op;
@@ -84,12 +122,12 @@ std::vector<LaunchGroup> launch_groups(const Record& record) {
       group.kernel_impl = launch.kernel_impl;
       bounds.emplace_back();
     } else {
-      groups[at->second].scope = std::get<0>(at->first);
+      groups[place].scope = std::move(scope);
     }
-    LaunchGroup& group = groups[at->second];
+    LaunchGroup& group = groups[place];
     add_launch(group, launch, roof);
     if (roof != nullptr && !roof->bound.empty()) {
-      add_bound(group, bounds[at->second], launch, *roof);
+      add_bound(group, bounds[place], launch, *roof);
     } else if (roof != nullptr && group.roof_level.empty()) {
       group.roof_level = roof->roof_level;
     }

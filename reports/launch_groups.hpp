@@ -28,6 +28,9 @@ struct LaunchGroup {
 /// Groups in order of their first launch.
 std::vector<LaunchGroup> launch_groups(const profilers::Record& record);
 
+/// Whether launch_groups has more of them, without making any.
+bool has_more_groups_than(std::size_t count, const profilers::Record& record);
+
 /// "block*/mixer/scores": the number of the first part of a scope replaced.
 std::string without_block_number(const std::string& scope);
 

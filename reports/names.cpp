@@ -53,19 +53,17 @@ std::string join_parts(const std::vector<const ParamSpec*>& params, const Config
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
+/// Of one parameter in each record.
+using Values = std::vector<const operators::Value*>;
+
 /// Splits the groups by one more parameter; false where that tells nothing apart.
-bool split(const std::vector<Record>& records, const ParamSpec& param, std::vector<std::size_t>& group_of) {
-  // Most parameters are the same in all cases, and texts of ten thousand are slow to make.
-  if (std::all_of(records.begin(), records.end(), [&](const Record& record) {
-        return record.config.get(param.name) == records.front().config.get(param.name);
-      })) {
-    return false;
-  }
+bool split(const Values& values, std::vector<std::size_t>& group_of) {
   std::map<std::pair<std::size_t, std::string>, std::size_t> next;
   std::vector<std::size_t> refined;
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    const std::pair key(group_of[i], operators::to_string(records[i].config.get(param.name)));
-    refined.push_back(next.emplace(key, next.size()).first->second);
+  refined.reserve(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    refined.push_back(
+        next.emplace(std::pair(group_of[i], operators::to_string(*values[i])), next.size()).first->second);
   }
   const std::size_t before = group_of.empty() ? 0 : *std::max_element(group_of.begin(), group_of.end());
   const bool tells_apart = next.size() > before + 1;
@@ -107,10 +105,14 @@ std::set<std::string, std::less<>> varying_params(const std::vector<Record>& rec
   return out;
 }
 
+bool is_workload(const ParamSpec& param) {
+  return param.name == "model" || param.name == "layout" || param.name == "variant";
+}
+
 std::string workload_name(const Record& record) {
   std::vector<const ParamSpec*> params;
   for (const ParamSpec& param : operators::all_params()) {
-    if (param.name == "model" || param.name == "layout" || param.name == "variant") {
+    if (is_workload(param)) {
       params.push_back(&param);
     }
   }
@@ -121,17 +123,30 @@ std::string workload_name(const Record& record) {
 } // namespace
 
 std::vector<std::string> telling_params(const std::vector<Record>& records) {
-  std::vector<std::size_t> group_of(records.size(), 0);
   const auto varying = varying_params(records);
-  std::vector<std::string> out;
+  std::vector<const ParamSpec*> params;
   for (const ParamSpec& param : operators::all_params()) {
+    if (varying.contains(param.name) || is_workload(param)) {
+      params.push_back(&param);
+    }
+  }
+  // All of a record at once: ten thousand configurations are in no cache.
+  std::vector<Values> values(params.size());
+  for (const Record& record : records) {
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      values[i].push_back(&record.config.get(params[i]->name));
+    }
+  }
+  std::vector<std::size_t> group_of(records.size(), 0);
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < params.size(); ++i) {
     // The workload is always told: a name such as "seq_len=196" alone would not say of what.
-    const bool is_workload = param.name == "model" || param.name == "layout" || param.name == "variant";
-    const bool is_told = is_workload && std::any_of(records.begin(), records.end(), [&](const Record& record) {
-                           return record.config.has(param.name);
-                         });
-    if ((varying.contains(param.name) && split(records, param, group_of)) || is_told) {
-      out.push_back(param.name);
+    const bool is_told =
+        is_workload(*params[i]) && std::any_of(values[i].begin(), values[i].end(), [](const operators::Value* value) {
+          return !std::holds_alternative<std::monostate>(*value);
+        });
+    if ((varying.contains(params[i]->name) && split(values[i], group_of)) || is_told) {
+      out.push_back(params[i]->name);
     }
   }
   return out;

@@ -24,10 +24,11 @@ struct RecordLines {
 /// (BUG-168).
 RecordLines read_record_lines(std::string_view text, std::string_view name);
 
-/// The same of a text that comes in pieces, which may end anywhere.
+/// The same of a text that comes in pieces, which may end anywhere. The outcome does not depend on the pieces, nor on
+/// how many threads read; faults are thrown by take or by finish.
 class RecordLineReader {
  public:
-  explicit RecordLineReader(std::string_view name);
+  explicit RecordLineReader(std::string_view name, int threads = 1);
   ~RecordLineReader();
   RecordLineReader(const RecordLineReader&) = delete;
   RecordLineReader& operator=(const RecordLineReader&) = delete;

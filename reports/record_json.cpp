@@ -2,6 +2,7 @@
 
 #include "operators/core/error.hpp"
 #include "operators/workload.hpp"
+#include "reports/concurrent.hpp"
 #include "reports/record_values.hpp"
 
 #include <cmath>
@@ -26,20 +27,32 @@ Json cell_json(const Cell& value) {
   return std::visit(CellToJson{}, value);
 }
 
-/// The columns of one group as an object.
-void add_group(Json& out, const Record& record, Group group) {
+/// An object whose keys are known to differ: `[]` looks for each among all before, and growing copies what is there.
+class NewObject {
+ public:
+  explicit NewObject(std::size_t keys) { object_.reserve(keys); }
+  void add(const std::string& name, Json value) { object_.emplace_back(name, std::move(value)); }
+  Json take() { return Json(std::move(object_)); }
+
+ private:
+  Json::object_t object_;
+};
+
+/// The columns of one group.
+void add_group(NewObject& out, const Record& record, Group group) {
   for (const CaseColumn& column : case_columns()) {
     if (column.spec.group == group) {
-      out[column.spec.name] = cell_json(column.get(record));
+      out.add(column.spec.name, cell_json(column.get(record)));
     }
   }
 }
 
 Json config_json(const Record& record) {
-  Json out = Json::object();
+  NewObject known(operators::all_params().size() + record.config.values().size());
   for (const operators::ParamSpec& param : operators::all_params()) {
-    out[param.name] = cell_json(record.config.get(param.name));
+    known.add(param.name, cell_json(record.config.get(param.name)));
   }
+  Json out = known.take();
   for (const auto& [name, value] : record.config.values()) {
     if (!out.contains(name)) {
       out[name] = cell_json(value);
@@ -51,13 +64,13 @@ Json config_json(const Record& record) {
 Json kernels_json(const Record& record) {
   Json out = Json::array();
   for (std::size_t i = 0; i < record.launches.size(); ++i) {
-    Json kernel = Json::object();
+    NewObject kernel(kernel_columns().size());
     for (const KernelColumn& column : kernel_columns()) {
       if (column.spec.group == Group::kKernel) {
-        kernel[column.spec.name] = cell_json(column.get(record, i));
+        kernel.add(column.spec.name, cell_json(column.get(record, i)));
       }
     }
-    out.push_back(std::move(kernel));
+    out.push_back(kernel.take());
   }
   return out;
 }
@@ -76,9 +89,10 @@ Json condition_list(const Measurement& measured, F get) {
 }
 
 Json measured_json(const Record& record, bool with_samples) {
-  Json out = Json::object();
-  add_group(out, record, Group::kMeasured);
-  add_group(out, record, Group::kRoof);
+  NewObject columns(case_columns().size());
+  add_group(columns, record, Group::kMeasured);
+  add_group(columns, record, Group::kRoof);
+  Json out = columns.take();
   const Measurement& measured = *record.measured;
   out["warnings"] = measured.warnings;
   if (with_samples) {
@@ -128,13 +142,16 @@ Json attempt_json(const Record& record) {
 
 Json record_to_json(const Record& record, bool with_samples) {
   Json out = Json::object();
+  out.get_ref<Json::object_t&>().reserve(16);
   out["id"] = record.id;
   out["config"] = config_json(record);
   out["status"] = std::string(name_of(record.status));
   out["reason"] = record.reason.empty() ? Json(nullptr) : Json(record.reason);
   out["warnings"] = record.warnings;
   if (record.totals) {
-    add_group(out["totals"] = Json::object(), record, Group::kTotals);
+    NewObject totals(case_columns().size());
+    add_group(totals, record, Group::kTotals);
+    out["totals"] = totals.take();
   } else {
     out["totals"] = nullptr;
   }
@@ -157,6 +174,27 @@ Json cases_document(const std::vector<Record>& records, bool with_samples) {
   out["schema_version"] = kSchemaVersion;
   out["cases"] = std::move(cases);
   return out;
+}
+
+std::string cases_text(const std::vector<Record>& records) {
+  if (records.empty()) {
+    return json_text(cases_document(records), 1);
+  }
+  const std::string head = fmt::format("{{\n \"schema_version\": {},\n \"cases\": [", kSchemaVersion);
+  return joined_texts(head, records.size(), usable_threads(),
+                      [&](std::size_t i, std::string& text) {
+                        // Its line ends are those of the layout alone.
+                        const std::string record = json_text(record_to_json(records[i]), 1);
+                        text += i == 0 ? "\n  " : ",\n  ";
+                        std::size_t begin = 0;
+                        for (std::size_t end = record.find('\n'); end != std::string::npos;
+                             end = record.find('\n', begin)) {
+                          text.append(record, begin, end - begin).append("\n  ");
+                          begin = end + 1;
+                        }
+                        text.append(record, begin);
+                      })
+      .append("\n ]\n}");
 }
 
 std::string record_line(const Record& record) {

@@ -23,6 +23,8 @@ profilers::Record record_from_json(const Json& json);
 
 /// {"schema_version": N, "cases": [...]}
 Json cases_document(const std::vector<profilers::Record>& records, bool with_samples = true);
+/// json_text(cases_document(records), 1), record by record: a document of ten thousand records takes gigabytes.
+std::string cases_text(const std::vector<profilers::Record>& records);
 /// Throws operators::Error(kUsage) for another schema version or a document of another shape.
 std::vector<profilers::Record> records_from_document(const Json& document);
 

@@ -1,11 +1,12 @@
 #include "reports/result_set.hpp"
 
 #include "operators/core/error.hpp"
-#include "operators/core/product_math.hpp"
 #include "profilers/machine_json.hpp"
+#include "reports/concurrent.hpp"
 #include "reports/derive.hpp"
 #include "reports/record_file.hpp"
 #include "reports/record_json.hpp"
+#include "reports/roofs.hpp"
 #include "reports/writers/csv.hpp"
 #include "reports/writers/gnuplot.hpp"
 #include "reports/writers/html.hpp"
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
 
 namespace attnprof::reports {
 namespace {
@@ -38,22 +38,16 @@ std::optional<profilers::Machine> load_machine(Files& files, const std::filesyst
 }
 
 /// Records of other machines keep the roofs that were recorded with them.
-void derive_all(ResultSet& results) {
-  std::map<std::vector<std::string>, Roofs> known; // finding the roofs takes longer than deriving a case
-  for (Record& record : results.records) {
-    const std::string& fingerprint = results.machine->fingerprint;
-    if (!record.machine_fingerprint.empty() && record.machine_fingerprint != fingerprint) {
-      continue;
+void derive_all(ResultSet& results, int threads) {
+  RoofTable roofs(*results.machine); // finding the roofs takes longer than deriving a case
+  in_slices(results.records.size(), threads, [&](std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i) {
+      Record& record = results.records[i];
+      if (record.machine_fingerprint.empty() || record.machine_fingerprint == results.machine->fingerprint) {
+        derive(record, roofs.roofs_for(record));
+      }
     }
-    const std::vector<std::string> key = {operators::to_string(record.config.get("device")),
-                                          operators::product_dtype_of(record.config),
-                                          fmt::format("{}", roof_threads(*results.machine, record))};
-    auto at = known.find(key);
-    if (at == known.end()) {
-      at = known.emplace(key, roofs_for(*results.machine, record)).first;
-    }
-    derive(record, at->second);
-  }
+  });
 }
 
 std::vector<Record> load_document(const std::string& text, const std::filesystem::path& path) {
@@ -72,12 +66,13 @@ bool is_lines_file(const std::filesystem::path& path) {
 } // namespace
 
 ResultSet load_results(Files& files, const std::filesystem::path& path) {
+  const int threads = usable_threads();
   const bool is_folder = files.is_directory(path);
   const std::filesystem::path records = is_folder ? path / "records.jsonl" : path;
   ResultSet out;
   bool exists = false;
   if (is_lines_file(records)) {
-    RecordLineReader reader(records.string());
+    RecordLineReader reader(records.string(), threads);
     exists = files.read_pieces(records, [&](std::string_view piece) { reader.take(piece); });
     RecordLines lines = reader.finish();
     out.records = std::move(lines.records);
@@ -97,7 +92,7 @@ ResultSet load_results(Files& files, const std::filesystem::path& path) {
     out.machine = load_machine(files, records.parent_path() / "machine.json", out.notes);
   }
   if (out.machine) {
-    derive_all(out);
+    derive_all(out, threads);
   }
   return out;
 }

@@ -234,6 +234,7 @@ const Roofs& RoofTable::roofs_for(const Record& record) {
   const auto* device = std::get_if<std::string>(&record.config.get("device"));
   const auto key =
       std::tuple(device == nullptr ? std::string("cpu") : *device, dtype_of(record), threads_of(machine_, record));
+  const std::lock_guard lock(mutex_);
   auto found = roofs_.find(key);
   if (found == roofs_.end()) {
     found = roofs_.emplace(key, reports::roofs_for(machine_, record)).first;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -79,7 +80,8 @@ Roofs at_mix(Roofs roofs, double bytes_read, double bytes_written);
 /// Ceilings for a record: its dtype, and its threads (asked for, where nothing ran; else all; no more than the machine
 /// runs at once). A case of another device than the CPU is held against stated ceilings alone.
 Roofs roofs_for(const profilers::Machine& machine, const profilers::Record& record);
-/// roofs_for, found once for each device, dtype and number of threads: thousands of records share them.
+/// roofs_for, found once for each device, dtype and number of threads: thousands of records share them. Several threads
+/// may ask at once.
 class RoofTable {
  public:
   /// `machine` must outlive the table.
@@ -88,7 +90,8 @@ class RoofTable {
 
  private:
   const profilers::Machine& machine_;
-  std::map<std::tuple<std::string, std::string, int>, Roofs> roofs_;
+  std::mutex mutex_;
+  std::map<std::tuple<std::string, std::string, int>, Roofs> roofs_; ///< which never move
 };
 /// The number of threads that roofs_for takes.
 int roof_threads(const profilers::Machine& machine, const profilers::Record& record);

@@ -43,9 +43,7 @@ const std::vector<View>& views() {
       {"--md", "Markdown summary",
        [](const ResultSet& r, const reports::Json&) { return reports::summary_markdown(r); }},
       {"--json", "all records as one document",
-       [](const ResultSet& r, const reports::Json&) {
-         return reports::json_text(reports::cases_document(r.records), 1) + "\n";
-       }},
+       [](const ResultSet& r, const reports::Json&) { return reports::cases_text(r.records) + "\n"; }},
       {"--gbench", "as Google Benchmark writes it",
        [](const ResultSet& r, const reports::Json&) { return reports::gbench_json(r); }},
       {"--trace", "launches, for ui.perfetto.dev",

@@ -1,5 +1,6 @@
 #include "reports/writers/csv.hpp"
 
+#include "reports/concurrent.hpp"
 #include "reports/format.hpp"
 
 #include <algorithm>
@@ -83,29 +84,28 @@ std::string results_csv(const std::vector<Record>& records) {
   const CaseLines lines(std::move(columns));
   std::string out;
   lines.append_header(out);
-  for (const Record& record : records) {
-    lines.append(record, out);
-  }
-  return out;
+  return joined_texts(std::move(out), records.size(), usable_threads(),
+                      [&](std::size_t i, std::string& text) { lines.append(records[i], text); });
 }
 
 std::string kernels_csv(const std::vector<Record>& records) {
   const std::vector<KernelColumn>& columns = kernel_columns();
   std::string out;
-  const auto end_field = [&](const KernelColumn& column) { out += &column == &columns.back() ? '\n' : ','; };
+  const auto end_field = [&](const KernelColumn& column, std::string& text) {
+    text += &column == &columns.back() ? '\n' : ',';
+  };
   for (const KernelColumn& column : columns) {
     append_csv_field(out, column.spec.name);
-    end_field(column);
+    end_field(column, out);
   }
-  for (const Record& record : records) {
-    for (std::size_t i = 0; i < record.launches.size(); ++i) {
+  return joined_texts(std::move(out), records.size(), usable_threads(), [&](std::size_t at, std::string& text) {
+    for (std::size_t i = 0; i < records[at].launches.size(); ++i) {
       for (const KernelColumn& column : columns) {
-        std::visit(AppendCell{out}, column.get(record, i));
-        end_field(column);
+        std::visit(AppendCell{text}, column.get(records[at], i));
+        end_field(column, text);
       }
     }
-  }
-  return out;
+  });
 }
 
 } // namespace attnprof::reports

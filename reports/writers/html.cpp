@@ -2,6 +2,7 @@
 
 #include "operators/core/error.hpp"
 #include "reports/assets.hpp"
+#include "reports/concurrent.hpp"
 #include "reports/findings.hpp"
 #include "reports/format.hpp"
 #include "reports/host_text.hpp"
@@ -50,6 +51,12 @@ std::string details(const ResultSet& results) {
   return out + "</dl></details>";
 }
 
+/// What the page says of all cases together.
+struct Words {
+  std::string verdict;
+  std::string findings;
+};
+
 std::string findings_list(const ResultSet& results) {
   std::string out;
   for (const auto& [heading, sentence] : findings(results.records)) {
@@ -66,17 +73,21 @@ std::string plotly_element() {
 } // namespace
 
 std::string report_html(const ResultSet& results, const Json& history) {
+  std::future<Words> words = begin_beside(usable_threads(), [&results] {
+    return Words{escape_markup(verdict_sentence(results.records)), findings_list(results)};
+  });
   const Payload payload = html_payload(results, {}, history);
   const std::string trimmed =
       payload.trimmed.empty() ? "" : fmt::format("<p class=\"note\">{}</p>", escape_markup(payload.trimmed));
+  const auto [verdict, findings] = words.get();
   return fill(report_template(), {{"title", fmt::format("attnprof: {} {}", results.records.size(),
                                                         results.records.size() == 1 ? "case" : "cases")},
                                   {"css", std::string(report_style())},
                                   {"js", std::string(report_script())},
                                   {"plotly", plotly_element()},
-                                  {"verdict", escape_markup(verdict_sentence(results.records))},
+                                  {"verdict", verdict},
                                   {"host", escape_markup(host_line(results))},
-                                  {"findings", findings_list(results)},
+                                  {"findings", findings},
                                   {"facts", details(results)},
                                   {"trimmed", trimmed},
                                   {"json", script_safe_json(payload.json)}});

@@ -218,7 +218,7 @@ std::size_t add_samples(Json& out, const std::vector<Record>& records, const Sam
     used += kept;
     samples[i] = samples_of(*records[i].measured, step);
   }
-  out["samples"] = samples;
+  out["samples"] = std::move(samples);
   return left_out;
 }
 
@@ -226,7 +226,8 @@ void add_cases(Json& out, const ResultSet& results, const std::vector<std::strin
                const RooflineChart& roofline, const ThroughputChart& throughput) {
   std::map<std::string, int> series;
   out["series"] = Json::array();
-  out["cases"] = Json::array();
+  std::vector<Json> cases;
+  cases.reserve(results.records.size());
   for (std::size_t i = 0; i < results.records.size(); ++i) {
     const Record& record = results.records[i];
     const std::string name = series_name(record);
@@ -235,7 +236,10 @@ void add_cases(Json& out, const ResultSet& results, const std::vector<std::strin
       out["series"].push_back(name);
     }
     // What is usual or absent is left out: there may be ten thousand.
-    Json one = {{"name", names[i]}, {"series", at->second}};
+    Json one = Json::object();
+    one.get_ref<Json::object_t&>().reserve(8); // growing copies what is there
+    one["name"] = names[i];
+    one["series"] = at->second;
     if (record.status != profilers::Status::kOk) {
       one["status"] = name_of(record.status);
     }
@@ -245,15 +249,16 @@ void add_cases(Json& out, const ResultSet& results, const std::vector<std::strin
     if (const auto passes = attention_passes(record)) {
       one["passes"] = *passes;
     }
-    out["cases"].push_back(std::move(one));
+    cases.push_back(std::move(one));
   }
   for (const NotDrawn& one : roofline.not_drawn) {
-    out["cases"][one.record]["why"] = one.reason;
+    cases[one.record]["why"] = one.reason;
   }
   for (const ChartPoint& point : throughput.points) {
-    out["cases"][point.record]["fx"] = page_number(point.x);
-    out["cases"][point.record]["fy"] = page_number(point.y);
+    cases[point.record]["fx"] = page_number(point.x);
+    cases[point.record]["fy"] = page_number(point.y);
   }
+  out["cases"] = std::move(cases);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "reports/writers/html_payload.hpp"
 
 #include "reports/columns.hpp"
+#include "reports/concurrent.hpp"
 #include "reports/launch_groups.hpp"
 #include "reports/verdict.hpp"
 #include "reports/warning_groups.hpp"
@@ -51,16 +52,24 @@ void add_rows(Json& out, const std::vector<Record>& records, bool main_only) {
   out["columns"] = Json::array();
   out["constants"] = Json::object();
   out["glossary"] = Json::array();
-  Json rows = Json(records.size(), Json::array());
+  std::vector<const CaseColumn*> columns;
   for (const CaseColumn& column : case_columns()) {
     out["glossary"].push_back(column_json(column.spec));
-    if (main_only && !is_main_column(column.spec)) {
-      continue;
+    if (!main_only || is_main_column(column.spec)) {
+      columns.push_back(&column);
     }
-    std::vector<Json> cells;
-    for (const Record& record : records) {
-      cells.push_back(std::visit(CellPayload{}, column.get(record)));
+  }
+  // Record by record: ten thousand of them are in no cache.
+  std::vector<std::vector<Json>> cells_of(columns.size());
+  for (const Record& record : records) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      cells_of[i].push_back(std::visit(CellPayload{}, columns[i]->get(record)));
     }
+  }
+  std::vector<Json> rows(records.size(), Json::array());
+  for (std::size_t at = 0; at < columns.size(); ++at) {
+    const CaseColumn& column = *columns[at];
+    std::vector<Json>& cells = cells_of[at];
     const bool same = std::all_of(cells.begin(), cells.end(), [&](const Json& each) { return each == cells.front(); });
     if (same) {
       out["constants"][column.spec.name] = cells.empty() ? Json(nullptr) : cells.front();
@@ -118,24 +127,24 @@ std::size_t add_kernels(Json& out, const std::vector<Record>& records, std::size
   std::size_t used = 0;
   std::size_t left_out = 0;
   for (const std::size_t index : order) {
-    const std::vector<LaunchGroup> groups = launch_groups(records[index]);
-    if (used + groups.size() > most_rows) {
+    if (has_more_groups_than(most_rows - used, records[index])) {
       ++left_out;
       continue;
     }
+    const std::vector<LaunchGroup> groups = launch_groups(records[index]);
     used += groups.size();
     for (const LaunchGroup& group : groups) {
       kernels[index].push_back(kernel_row(group, texts));
     }
   }
-  out["kernels"] = kernels;
+  out["kernels"] = std::move(kernels);
   out["texts"] = texts.texts();
   return left_out;
 }
 
-void add_warnings(Json& out, const std::vector<Record>& records, const std::vector<std::string>& names) {
+void add_warnings(Json& out, const std::vector<WarningGroup>& groups, const std::vector<std::string>& names) {
   out["warnings"] = Json::array();
-  for (const WarningGroup& group : warning_groups(records)) {
+  for (const WarningGroup& group : groups) {
     out["warnings"].push_back(group_text(group, names));
   }
 }
@@ -157,13 +166,14 @@ Payload html_payload(const ResultSet& results, const PayloadLimits& limits, cons
   Payload out;
   out.json = Json::object();
   out.json["schema_version"] = kSchemaVersion;
+  auto warnings = begin_beside(usable_threads(), [&results] { return warning_groups(results.records); });
   const bool main_only = results.records.size() > limits.all_columns_cases;
   add_rows(out.json, results.records, main_only);
   const std::size_t left_out =
       add_kernels(out.json, results.records, main_only ? limits.kernel_rows / 2 : limits.kernel_rows);
   const std::vector<std::string> names = short_names(results.records);
   add_charts(out.json, results, names, main_only ? SampleLimits{50, 10'000} : SampleLimits{});
-  add_warnings(out.json, results.records, names);
+  add_warnings(out.json, warnings.get(), names);
   if (!history.is_null()) {
     out.json["history"] = history;
   }

@@ -1,6 +1,7 @@
 #include "reports/writers/trace.hpp"
 
 #include "operators/core/error.hpp"
+#include "reports/concurrent.hpp"
 #include "reports/record_json.hpp"
 
 #include <algorithm>
@@ -110,19 +111,25 @@ class Track {
 } // namespace
 
 std::string trace_json(const std::vector<Record>& records) {
-  Json events = Json::array();
-  std::int64_t process = 0;
+  std::vector<const Record*> timed;
   for (const Record& record : records) {
     if (has_launch_times(record)) {
-      Track(events, ++process).add(record);
+      timed.push_back(&record);
     }
   }
-  if (process == 0) {
+  if (timed.empty()) {
     throw operators::Error(operators::ErrorKind::kUsage,
                            "--trace has nothing to draw: no launch of any case was timed; measure with run or sweep");
   }
-  Json out = {{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
-  return json_text(out) + "\n";
+  const std::string head = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+  return joined_texts(head, timed.size(), usable_threads(),
+                      [&](std::size_t i, std::string& text) {
+                        Json events = Json::array();
+                        Track(events, static_cast<std::int64_t>(i) + 1).add(*timed[i]);
+                        const std::string list = json_text(events);
+                        text.append(i == 0 ? "" : ",").append(list, 1, list.size() - 2); // without its brackets
+                      })
+      .append("]}\n");
 }
 
 } // namespace attnprof::reports

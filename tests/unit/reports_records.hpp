@@ -2,6 +2,7 @@
 #pragma once
 #include "operators/core/error.hpp"
 #include "profilers/record.hpp"
+#include "reports/derive.hpp"
 #include "reports/files.hpp"
 #include "reports/roofs.hpp"
 
@@ -105,6 +106,13 @@ inline reports::Roofs round_roofs() {
   roofs.memory = {
       {"L1", 100'000, 400e9, "measured"}, {"L2", 1'000'000, 200e9, "measured"}, {"DRAM", {}, 20e9, "measured"}};
   return roofs;
+}
+
+/// The measured record, held against these.
+inline profilers::Record derived_record() {
+  profilers::Record record = measured_record();
+  reports::derive(record, round_roofs());
+  return record;
 }
 
 /// Files in memory. A path in `read_only` refuses to be written.
