@@ -15,10 +15,8 @@ bool CoreWatch::is_whole(std::optional<double> rate) const {
 }
 
 void CoreWatch::expect(std::optional<double> best) {
-  // Operations that wait for their turn while the clock speeds up can look faster than four a cycle.
-  constexpr double kMost = 4.0;
   if (best) {
-    best_ = std::max(best_.value_or(0.0), std::min(*best, kMost));
+    best_ = std::max(best_.value_or(0.0), *best);
   }
 }
 

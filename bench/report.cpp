@@ -60,7 +60,10 @@ Json json_of(const Row& row) {
         {{"name", peer.name}, {"time_over_ours", peer.time_over_ours}, {"agrees", or_null(peer.agrees)}});
   }
   for (const ClaimRow& claim : row.claims) {
-    out["claims"].push_back({{"bar", claim.bar}, {"figure", claim.figure}, {"verdict", name_of(claim.verdict)}});
+    out["claims"].push_back({{"bar", claim.bar},
+                             {"figure", claim.figure},
+                             {"verdict", name_of(claim.verdict)},
+                             {"core_shared", claim.core_shared}});
   }
   return out;
 }
@@ -98,22 +101,21 @@ namespace {
 struct Claimed {
   std::string name;
   ClaimRow claim;
-  bool core_shared;
 };
 std::vector<Claimed> claimed_of(const Bar& bar, const Result& result) {
   std::vector<Claimed> out;
-  const auto take = [&](const std::string& name, const ClaimRow& claim, bool core_shared) {
+  const auto take = [&](const std::string& name, const ClaimRow& claim) {
     if (claim.bar == bar.name) {
-      out.push_back({name, claim, core_shared});
+      out.push_back({name, claim});
     }
   };
   for (const Row& row : result.rows) {
     for (const ClaimRow& claim : row.claims) {
-      take(fmt::format("{}{}", row.name, row.threads > 1 ? ", 2 threads" : ""), claim, row.core_shared());
+      take(fmt::format("{}{}", row.name, row.threads > 1 ? ", 2 threads" : ""), claim);
     }
   }
   for (const CountedRow& row : result.counted) {
-    take(row.name, row.claim, false);
+    take(row.name, row.claim);
   }
   return out;
 }
@@ -122,11 +124,11 @@ BarRow bar_row(const Bar& bar, std::vector<Claimed> claimed) {
   BarRow out;
   out.bar = &bar;
   const auto shared = static_cast<std::size_t>(
-      std::count_if(claimed.begin(), claimed.end(), [](const Claimed& one) { return one.core_shared; }));
+      std::count_if(claimed.begin(), claimed.end(), [](const Claimed& one) { return one.claim.core_shared; }));
   out.all_shared = shared > 0 && shared == claimed.size();
   if (!out.all_shared) {
     out.shared_rows = shared;
-    std::erase_if(claimed, [](const Claimed& one) { return one.core_shared; });
+    std::erase_if(claimed, [](const Claimed& one) { return one.claim.core_shared; });
   }
   std::vector<double> figures;
   for (const Claimed& one : claimed) {
@@ -204,9 +206,12 @@ std::string core_text(const Result& result) {
     shared_rows += row.core_shared() ? 1 : 0;
   }
   const double share = rounds == 0 ? 1.0 : static_cast<double>(whole) / static_cast<double>(rounds);
-  return fmt::format("cores: {:.1f} independent operations a cycle at best; {:.0f} % of the rounds had theirs to "
-                     "themselves, the others are left out; {} rows had fewer than {} such rounds and rest on all\n",
-                     *result.issue_rate, 100.0 * share, shared_rows, kFewestWhole);
+  return fmt::format(
+      "cores: {:.1f} independent operations a cycle at best{}; {:.0f} % of the rounds of ours and the limit "
+      "had theirs to themselves, the others are left out; rows with fewer than {} such rounds, which rest "
+      "on all: {}\n",
+      *result.issue_rate, *result.issue_rate < profilers::kHalfCoreRate ? " (shared throughout, or narrow)" : "",
+      100.0 * share, kFewestWhole, shared_rows);
 }
 
 std::string bars_markdown(const Result& result, const std::vector<BarRow>& bars) {
@@ -222,9 +227,15 @@ std::string bars_markdown(const Result& result, const std::vector<BarRow>& bars)
 }
 
 Json to_json(const Result& result, const std::vector<BarRow>& bars) {
-  Json out{{"schema_version", kSchemaVersion}, {"machine", result.machine}, {"isa", result.isa},
-           {"libraries", Json::array()},       {"bars", Json::array()},     {"rows", Json::array()},
-           {"counted", Json::array()},         {"remarks", Json::array()},  {"issue_rate", or_null(result.issue_rate)},
+  Json out{{"schema_version", kSchemaVersion},
+           {"machine", result.machine},
+           {"isa", result.isa},
+           {"libraries", Json::array()},
+           {"bars", Json::array()},
+           {"rows", Json::array()},
+           {"counted", Json::array()},
+           {"remarks", Json::array()},
+           {"probe_ops_per_cycle", or_null(result.issue_rate)},
            {"wall_s", result.wall_s}};
   for (const LibraryRow& library : result.libraries) {
     out["libraries"].push_back({{"name", library.name},

@@ -122,15 +122,24 @@ std::optional<std::size_t> best_peer(const Measured& measured) {
   return best;
 }
 
-std::optional<double> figure_of(Source source, const Row& row, const Measured& measured) {
+/// A figure and the contestants whose ratio it is.
+struct Figure {
+  double value;
+  std::size_t numerator, denominator;
+};
+std::optional<Figure> figure_of(Source source, const Row& row, const Measured& measured) {
+  const auto ratio = [&](std::size_t numerator, std::size_t denominator) -> std::optional<Figure> {
+    const std::optional<double> value = measured.rounds.median_ratio(numerator, denominator);
+    return value ? std::optional(Figure{*value, numerator, denominator}) : std::nullopt;
+  };
   switch (source) {
-  case Source::kLimit: return row.share;
-  case Source::kSlowdown: return row.time_over_reference;
-  case Source::kSpeedup: return measured.has_reference ? measured.rounds.median_ratio(2, 0) : std::nullopt;
+  case Source::kLimit: return Figure{row.share, 1, 0};
+  case Source::kSlowdown: return measured.has_reference ? ratio(0, 2) : std::nullopt;
+  case Source::kSpeedup: return measured.has_reference ? ratio(2, 0) : std::nullopt;
   case Source::kBestPeer: break;
   }
   const std::optional<std::size_t> best = best_peer(measured);
-  return best ? measured.rounds.median_ratio(*best, 0) : std::nullopt;
+  return best ? ratio(*best, 0) : std::nullopt;
 }
 
 } // namespace
@@ -151,8 +160,9 @@ void derive(Row& row, const Measured& measured, const std::vector<Claim>& claims
     row.peers.push_back({measured.peer_names[i], rounds.median_ratio(at, 0).value_or(0.0), std::nullopt});
   }
   for (const Claim& claim : claims) {
-    if (const std::optional<double> figure = figure_of(claim.source, row, measured)) {
-      row.claims.push_back({claim.bar, *figure, verdict_on(find_bar(claim.bar), *figure)});
+    if (const std::optional<Figure> figure = figure_of(claim.source, row, measured)) {
+      row.claims.push_back({claim.bar, figure->value, verdict_on(find_bar(claim.bar), figure->value),
+                            rounds.shared(figure->numerator, figure->denominator)});
     }
   }
 }

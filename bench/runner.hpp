@@ -21,6 +21,7 @@ struct ClaimRow {
   std::string bar;
   double figure = 0;
   BarVerdict verdict = BarVerdict::kOk;
+  bool core_shared = false; ///< it rests on rounds whose cores something else used as well
 };
 
 /// What was measured of one case. Ratios are medians over rounds.

@@ -118,6 +118,11 @@ std::vector<std::size_t> Rounds::rounds(std::span<const std::size_t> contestants
   return out;
 }
 
+bool Rounds::shared(std::size_t a, std::size_t b) const {
+  const std::vector<std::size_t> both{a, b};
+  return rounds(both, true).size() < std::min(kFewestWhole, rounds(both, false).size());
+}
+
 std::size_t Rounds::rounds_of_pair(bool only_whole) const {
   return rounds(std::vector<std::size_t>{0, 1}, only_whole).size();
 }

@@ -42,6 +42,8 @@ struct Rounds {
 
   /// Rounds that all these contestants have, or those in which all their samples were whole.
   [[nodiscard]] std::vector<std::size_t> rounds(std::span<const std::size_t> contestants, bool only_whole) const;
+  /// Whether too few of their rounds were whole to rest on.
+  [[nodiscard]] bool shared(std::size_t a, std::size_t b) const;
   /// How many there are of the first two contestants.
   [[nodiscard]] std::size_t rounds_of_pair(bool only_whole) const;
   /// The rounds that figures of these contestants rest on: those that were whole, if there are three, else all.

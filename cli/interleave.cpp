@@ -34,6 +34,7 @@ profilers::MeasureOptions visit_options(const profilers::MeasureOptions& timing,
   out.max_noise.reset(); // a visit stops on its share of the time, so that all rounds weigh the same
   out.timeout_s = timing.timeout_s / visits;
   out.min_samples = 1;
+  out.is_visit = true;
   return out;
 }
 
@@ -71,14 +72,12 @@ void summarise(Measurement& measured, double max_noise) {
   const std::optional<profilers::Interval> interval = profilers::bootstrap_median_interval(samples);
   measured.time_ci_low_s = interval ? std::optional(interval->low) : std::nullopt;
   measured.time_ci_high_s = interval ? std::optional(interval->high) : std::nullopt;
-  std::vector<double> clocks;
-  for (const profilers::SampleConditions& condition : measured.conditions) {
-    if (condition.cpu_clock_hz) {
-      clocks.push_back(*condition.cpu_clock_hz);
-    }
+  profilers::summarise_core(measured);
+  if (const std::optional<std::string> shared = profilers::shared_core_warning(measured.conditions)) {
+    measured.warnings.push_back(*shared);
   }
-  measured.cpu_clock_hz = profilers::median(clocks);
   profilers::VerdictOptions options;
+  options.least_sample_s = profilers::least_sample_s(measured);
   options.max_noise = max_noise;
   options.interval = interval;
   const profilers::Verdict verdict =

@@ -56,10 +56,11 @@ std::optional<double> parse_steal_s(const std::string& proc_stat, double ticks_p
 /// Cycles per second at this moment: the time of a chain of one-cycle operations, about 7 us long.
 std::optional<double> measure_cpu_clock_hz(Clock& clock, HostProbe& host);
 
-/// The speed of the core at this moment, about 15 us long. It issues 4 independent operations a cycle, or as many as it
-/// has integer units, while it works for this thread alone, and half of that while its other hardware thread is busy. A
-/// virtual machine cannot see that thread, which may be another guest's. Dependent operations, and loops of
-/// multiply-adds, hardly notice it; kernels that keep loads, stores and arithmetic going at once do.
+/// The speed of the core at this moment, from loops of 10 to 14 us together. It issues 4 independent operations a
+/// cycle, or as many as it has integer units, while it works for this thread alone, and half of that while its other
+/// hardware thread is busy. A virtual machine cannot see that thread, which may be another guest's. Dependent
+/// operations, and loops of multiply-adds, hardly notice it; kernels that keep loads, stores and arithmetic going at
+/// once do.
 struct CoreReading {
   std::optional<double> clock_hz;
   std::optional<double> issue_rate; ///< operations a cycle
@@ -69,5 +70,8 @@ CoreReading measure_core(Clock& clock, HostProbe& host);
 /// Whether a core that issues `rate` was shared, where it issued `best` at another time: a busy neighbour halves the
 /// rate, and the clock moves by some percent between the two loops.
 bool is_core_shared(double rate, double best);
+
+/// Far fewer operations a cycle than any core for such work does alone.
+inline constexpr double kHalfCoreRate = 2.5;
 
 } // namespace attnprof::profilers

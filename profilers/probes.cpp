@@ -255,18 +255,19 @@ Probe probe_steal(std::optional<double> steal_s, std::optional<double> up_s, con
 
 Probe probe_core_sharing(std::span<const double> issue_rates) {
   const std::string name = "core";
-  // Far fewer than any core issues while it works for one thread.
-  constexpr double kHalfCore = 2.5;
   if (issue_rates.empty())
-    return {name, kAbsent, "unknown whether another hardware thread uses it: the processor has no known loop to tell",
+    return {name, kAbsent,
+            "unknown whether another hardware thread uses it: there is no known loop for this processor, or the clock "
+            "is too coarse",
             ""};
   const double best = *std::max_element(issue_rates.begin(), issue_rates.end());
   const auto shared =
       std::count_if(issue_rates.begin(), issue_rates.end(), [&](double rate) { return is_core_shared(rate, best); });
-  const std::string found =
-      fmt::format("{} of {} looks saw another hardware thread on this core", shared, issue_rates.size());
-  const std::string fix = "run nothing beside, or ask for whole cores; the column issue_rate tells for each case";
-  if (best < kHalfCore)
+  const std::string found = fmt::format(
+      "{} of {} looks saw another hardware thread on this core (a guest cannot see whose)", shared, issue_rates.size());
+  const std::string fix =
+      "run nothing beside, or ask for whole cores; the column probe_ops_per_cycle tells for each case";
+  if (best < kHalfCoreRate)
     return {name, kLimited,
             fmt::format("at most {:.1f} independent operations a cycle: shared throughout, or a narrow core", best),
             fix};
@@ -286,10 +287,9 @@ std::vector<double> look_at_core(Clock& clock, HostProbe& host) {
   constexpr std::int64_t kCyclesBetween = 2'000'000;
   std::vector<double> out;
   for (int i = 0; i < kLooks; ++i) {
-    const std::optional<double> rate = measure_core(clock, host).issue_rate;
-    if (!rate || !host.spin_cycles(kCyclesBetween))
-      return {};
-    out.push_back(*rate);
+    if (const std::optional<double> rate = measure_core(clock, host).issue_rate)
+      out.push_back(*rate);
+    host.spin_cycles(kCyclesBetween);
   }
   return out;
 }

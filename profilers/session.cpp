@@ -63,8 +63,7 @@ class Session {
     result_.timer = clock_.name();
     result_.timer_resolution_s = resolution_of(clock_);
     result_.cache_policy = cache_.policy;
-    if (result_.timer_resolution_s)
-      least_sample_s_ = *result_.timer_resolution_s * (cache_.is_cold() ? kColdSteps : kWarmSteps);
+    least_sample_s_ = least_sample_s(result_);
     if (cache_.is_cold() || !least_sample_s_)
       return;
     target_s_ = *least_sample_s_;
@@ -89,7 +88,9 @@ class Session {
         iterations);
     const HostReading after = host_.read();
     sample.conditions.cpu_clock_hz = core_before.clock_hz;
-    sample.conditions.issue_rate = std::min(core_before.issue_rate, measure_core(clock_, host_).issue_rate);
+    // What a device does is not held up by a host's core that is shared.
+    if (!clock_.is_asynchronous())
+      sample.conditions.issue_rate = std::min(core_before.issue_rate, measure_core(clock_, host_).issue_rate);
     sample.conditions.steal_s = difference(before.steal_s, after.steal_s);
     sample.conditions.page_faults = difference(before.page_faults, after.page_faults);
     sample.conditions.context_switches = difference(before.context_switches, after.context_switches);
@@ -209,8 +210,6 @@ class Session {
   }
 
   void add_conditions() {
-    std::vector<double> clocks;
-    std::vector<double> issue_rates;
     const auto add = [](auto& total, const auto& value) {
       if (value)
         total = total.value_or(0) + *value;
@@ -219,31 +218,14 @@ class Session {
       add(result_.steal_s, condition.steal_s);
       add(result_.page_faults, condition.page_faults);
       add(result_.context_switches, condition.context_switches);
-      if (condition.cpu_clock_hz)
-        clocks.push_back(*condition.cpu_clock_hz);
-      if (condition.issue_rate)
-        issue_rates.push_back(*condition.issue_rate);
     }
-    result_.cpu_clock_hz = median(clocks);
-    result_.issue_rate = median(issue_rates);
-    warn_of_shared_core(issue_rates);
-  }
-
-  void warn_of_shared_core(const std::vector<double>& rates) {
-    if (rates.empty())
-      return;
-    const double best = *std::max_element(rates.begin(), rates.end());
-    const auto shared =
-        std::count_if(rates.begin(), rates.end(), [&](double rate) { return is_core_shared(rate, best); });
-    if (shared > 0)
-      result_.warnings.push_back(fmt::format("{} of {} samples shared their core with another hardware thread, down to "
-                                             "{:.1f} of {:.1f} operations a cycle; all are kept",
-                                             shared, rates.size(), *std::min_element(rates.begin(), rates.end()),
-                                             best));
+    summarise_core(result_);
   }
 
   void add_warnings() {
     const auto count = result_.samples_s.size();
+    if (const auto shared = shared_core_warning(result_.conditions); shared && !options_.is_visit)
+      result_.warnings.push_back(*shared);
     if (options_.repetitions && result_.stop_reason == StopReason::kTimeout)
       result_.warnings.push_back(fmt::format("the timeout of {:g} s ended the run after {} of {} repetitions; raise "
                                              "--timeout",
@@ -289,6 +271,26 @@ void validate(const MeasureOptions& options) {
   require(options.timeout_s > 0, fmt::format("--timeout is {} s; it must be positive", options.timeout_s));
   require(options.min_samples >= 1,
           fmt::format("the least number of samples is {}; it must be 1 or more", options.min_samples));
+}
+
+std::optional<double> least_sample_s(const Measurement& measured) {
+  const bool cold = measured.cache_policy != CachePolicy::kWarm;
+  if (!measured.timer_resolution_s)
+    return std::nullopt;
+  return *measured.timer_resolution_s * (cold ? kColdSteps : kWarmSteps);
+}
+
+void summarise_core(Measurement& measured) {
+  std::vector<double> clocks;
+  std::vector<double> rates;
+  for (const SampleConditions& condition : measured.conditions) {
+    if (condition.cpu_clock_hz)
+      clocks.push_back(*condition.cpu_clock_hz);
+    if (condition.issue_rate)
+      rates.push_back(*condition.issue_rate);
+  }
+  measured.cpu_clock_hz = median(clocks);
+  measured.issue_rate = median(rates);
 }
 
 Measurement measure(const std::function<void()>& body, const MeasureOptions& options, Clock& clock, HostProbe& host,

@@ -29,6 +29,8 @@ struct MeasureOptions {
   std::optional<double> max_noise = 0.02;
   double timeout_s = 5; ///< of warm-up and samples together; the sample that is being taken is finished
   std::int64_t min_samples = 10;
+  /// One of several visits to the body: what is said of the samples of all is left to the caller.
+  bool is_visit = false;
 };
 
 /// Throws operators::Error(kUsage) that names the flag and its value when an option is out of range.
@@ -60,6 +62,12 @@ struct Measurement {
   CachePolicy cache_policy = CachePolicy::kWarm;
   std::vector<std::string> warnings;
 };
+
+/// Time of a whole sample from which the timer's step no longer matters; absent where the timer does not move.
+std::optional<double> least_sample_s(const Measurement& measured);
+
+/// The clock and the issue rate of a measurement, from its samples' conditions.
+void summarise_core(Measurement& measured);
 
 /// Measures `body`. Nothing but the body runs between the two clock reads of a sample. Unless the cache policy is cold,
 /// the body is repeated inside a sample until the sample is 1000 times the timer's step (BUG-139). Throws what `body`

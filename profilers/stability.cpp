@@ -85,10 +85,10 @@ std::string likely_cause(std::span<const double> samples_s, std::span<const Samp
     return fmt::format("clock: slow samples ran at {:.2f} GHz, the others at {:.2f} GHz", *found.slow_clock_hz * 1e-9,
                        *found.rest_clock_hz * 1e-9);
   if (found.slow_issue_rate && found.rest_issue_rate && is_core_shared(*found.slow_issue_rate, *found.rest_issue_rate))
-    return fmt::format(
-        "shared core: another hardware thread used it during slow samples ({:.1f} operations a cycle, {:.1f} "
-        "in the others)",
-        *found.slow_issue_rate, *found.rest_issue_rate);
+    return fmt::format("shared core: another hardware thread used the one that starts the work during slow samples "
+                       "({:.1f} operations a cycle, {:.1f} "
+                       "in the others)",
+                       *found.slow_issue_rate, *found.rest_issue_rate);
   if (found.slow_faults >= 1 && found.slow_faults > 2 * found.rest_faults)
     return fmt::format("page faults: {:.1f} a slow sample, {:.1f} in the others", found.slow_faults, found.rest_faults);
   if (found.slow_switches > 0.5 && found.slow_switches > 2 * found.rest_switches)
@@ -133,6 +133,28 @@ std::string_view name_of(Stability stability) {
   case Stability::kTooShort: return "TOO_SHORT";
   }
   return "";
+}
+
+std::optional<std::string> shared_core_warning(std::span<const SampleConditions> conditions) {
+  std::vector<double> rates;
+  for (const SampleConditions& condition : conditions)
+    if (condition.issue_rate)
+      rates.push_back(*condition.issue_rate);
+  if (rates.empty())
+    return std::nullopt;
+  const double best = *std::max_element(rates.begin(), rates.end());
+  if (best < kHalfCoreRate)
+    return fmt::format(
+        "the core issued at most {:.1f} independent operations a cycle beside the samples: another hardware "
+        "thread, perhaps of another guest, used it throughout, or it is a narrow one",
+        best);
+  const auto shared =
+      std::count_if(rates.begin(), rates.end(), [&](double rate) { return is_core_shared(rate, best); });
+  if (shared == 0)
+    return std::nullopt;
+  return fmt::format("{} of {} samples shared the core that starts the work with another hardware thread, perhaps of "
+                     "another guest: down to {:.1f} of {:.1f} independent operations a cycle; all are kept",
+                     shared, rates.size(), *std::min_element(rates.begin(), rates.end()), best);
 }
 
 Verdict judge(std::span<const double> samples_s, std::span<const SampleConditions> conditions,

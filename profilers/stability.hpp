@@ -18,7 +18,8 @@ struct SampleConditions {
   std::optional<std::int64_t> context_switches;
   /// Clock of this core right before the sample.
   std::optional<double> cpu_clock_hz;
-  /// Independent operations a cycle of this core right before or after the sample, whichever is less.
+  /// Independent operations a cycle of the core that starts the work, right before or after the sample, whichever is
+  /// less; absent where a device does the work.
   std::optional<double> issue_rate;
 };
 
@@ -42,6 +43,9 @@ struct VerdictOptions {
   /// Of the median of the samples, where it is known already; drawing it takes longer than everything else here.
   std::optional<Interval> interval;
 };
+
+/// A sentence where some samples shared their core with another hardware thread.
+std::optional<std::string> shared_core_warning(std::span<const SampleConditions> conditions);
 
 /// Judges times per iteration; `conditions` are those of the same samples, in the same order.
 Verdict judge(std::span<const double> samples_s, std::span<const SampleConditions> conditions,

@@ -45,7 +45,8 @@ std::optional<StopReason> StoppingRule::after(std::span<const double> samples_s,
 bool StoppingRule::interval_in_reach(std::int64_t count, double timed_s, double elapsed_s) const {
   constexpr double kPatience = 3;
   const auto missing = static_cast<std::int64_t>(kMinIntervalSamples) - count;
-  if (criteria_.repetitions || missing <= 0 || count == 0)
+  const bool wanted = !criteria_.repetitions && criteria_.min_samples >= static_cast<std::int64_t>(kMinIntervalSamples);
+  if (!wanted || missing <= 0 || count == 0)
     return false;
   const double needed_s = static_cast<double>(missing) * timed_s / static_cast<double>(count);
   return elapsed_s + needed_s <= kPatience * criteria_.timeout_s;

@@ -148,10 +148,12 @@ std::vector<CaseColumn> counter_columns() {
       measured("cpu_clock_hz", "Hz", Type::kReal, Origin::kTimer,
                "Median clock of the core before the samples, from a chain of one-cycle operations.", "",
                [](const Measurement& m) { return cell(m.cpu_clock_hz); }),
-      measured("issue_rate", "1", Type::kReal, Origin::kTimer,
-               "Median over the samples of the independent one-cycle operations that the core issued in a cycle beside "
-               "them: 4, or as many integer units as it has; half of that while another hardware thread uses the core.",
-               "", [](const Measurement& m) { return cell(m.issue_rate); }),
+      measured(
+          "probe_ops_per_cycle", "1", Type::kReal, Origin::kTimer,
+          "Not of the case: independent one-cycle operations that the core which starts the work issued in a cycle of "
+          "a probe beside the samples, median: 4, or as many as it has integer units; half of that while another "
+          "hardware thread uses the core.",
+          "", [](const Measurement& m) { return cell(m.issue_rate); }),
       measured("cycles", "1", whole, counter, "Core cycles of one run, all threads, user space.", "",
                [](const Measurement& m) { return cell(m.counters.cycles); }),
       measured("instructions", "1", whole, counter, "Instructions retired in one run, all threads, user space.", "",

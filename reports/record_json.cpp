@@ -107,7 +107,7 @@ Json measured_json(const Record& record, bool with_samples) {
     conditions["page_faults"] = condition_list(measured, [](const auto& c) { return c.page_faults; });
     conditions["context_switches"] = condition_list(measured, [](const auto& c) { return c.context_switches; });
     conditions["cpu_clock_hz"] = condition_list(measured, [](const auto& c) { return c.cpu_clock_hz; });
-    conditions["issue_rate"] = condition_list(measured, [](const auto& c) { return c.issue_rate; });
+    conditions["probe_ops_per_cycle"] = condition_list(measured, [](const auto& c) { return c.issue_rate; });
   }
   return out;
 }

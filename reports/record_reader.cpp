@@ -207,7 +207,7 @@ void read_conditions(const JsonReader& reader, Measurement& out) {
   read_condition(reader, "page_faults", out.conditions, &SampleConditions::page_faults);
   read_condition(reader, "context_switches", out.conditions, &SampleConditions::context_switches);
   read_condition(reader, "cpu_clock_hz", out.conditions, &SampleConditions::cpu_clock_hz);
-  read_condition(reader, "issue_rate", out.conditions, &SampleConditions::issue_rate);
+  read_condition(reader, "probe_ops_per_cycle", out.conditions, &SampleConditions::issue_rate);
 }
 
 profilers::CounterTotals read_counters(const JsonReader& reader) {
@@ -244,7 +244,7 @@ Measurement read_measured(const JsonReader& reader) {
   out.iterations_per_sample = reader.integer("iterations_per_sample").value_or(1);
   out.warmup_runs = reader.integer("warmup_runs").value_or(0);
   out.cpu_clock_hz = reader.real("cpu_clock_hz");
-  out.issue_rate = reader.real("issue_rate");
+  out.issue_rate = reader.real("probe_ops_per_cycle");
   out.counters = read_counters(reader);
   out.page_faults = reader.integer("page_faults");
   out.context_switches = reader.integer("context_switches");

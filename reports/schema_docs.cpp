@@ -85,7 +85,7 @@ Json measured_schema() {
                                                                {"page_faults", list("integer")},
                                                                {"context_switches", list("integer")},
                                                                {"cpu_clock_hz", list("number")},
-                                                               {"issue_rate", list("number")}});
+                                                               {"probe_ops_per_cycle", list("number")}});
   measured["properties"]["warnings"] = {{"type", "array"}, {"items", {{"type", "string"}}}};
   return measured;
 }

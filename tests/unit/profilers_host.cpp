@@ -41,7 +41,11 @@ TEST_CASE("the real host probe counts what this process does") {
   CHECK(*hz > 0);
   const CoreReading core = measure_core(clock, host);
   REQUIRE(core.issue_rate);
-  CHECK(*core.issue_rate > 0);
+  double best = 0;
+  for (int i = 0; i < 20; ++i)
+    best = std::max(best, measure_core(clock, host).issue_rate.value_or(0.0));
+  CHECK(best > 1.2); // operations that waited for each other would make it 1
+  CHECK(best <= 4.0);
 #else
   CHECK_FALSE(hz);
 #endif

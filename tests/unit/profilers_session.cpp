@@ -164,7 +164,7 @@ TEST_CASE("noise runs into the timeout and names its cause") {
       return slow ? 2e-3 : 1e-3;
     });
     CHECK(mentions(found.stability_reason, "shared core"));
-    CHECK(any_mentions(found.warnings, "samples shared their core"));
+    CHECK(any_mentions(found.warnings, "samples shared the core"));
     CHECK(any_mentions(found.warnings, "2.1 of 4.0"));
   }
   SECTION("nothing that the host shows") {

@@ -132,9 +132,10 @@ ATTNPROF_INLINE void store_columns(bool add, const Vec (&sums)[R][V], const Rows
   }
 }
 
-/// One register tile of a panel: c[R][columns] (+)= a[R][depth] * b[depth][kTileColumns].
+/// One register tile of a panel, whose rows of `a` begin at a_at: c[R][columns] (+)= a[R][depth] *
+/// b[depth][kTileColumns].
 template <int R, int V>
-void tile_product(bool add, Index depth, const float* a, Index a_row, const float* b, float* c, Index c_row,
+void tile_product(bool add, Index depth, const Factor& a, const float* a_at, const float* b, float* c, Index c_row,
                   Index columns, bool far_rows) {
   const RowsInPlace<R, float> to(c, c_row);
   // The lines of c arrive while the sums are made; the store buffer would fill up with stores that wait for them.
@@ -145,11 +146,11 @@ void tile_product(bool add, Index depth, const float* a, Index a_row, const floa
   }
   Vec sums[R][V];
   if (far_rows) {
-    sum_far_rows(sums, depth, RowsInPlace<R>(a, a_row), b);
-  } else if (a_row == 0) {
-    sum_outer_products(sums, depth, PackedRows{a}, b);
+    sum_far_rows(sums, depth, RowsInPlace<R>(a_at, a.row), b);
+  } else if (a.packed) {
+    sum_outer_products(sums, depth, PackedRows{a_at}, b);
   } else {
-    sum_outer_products(sums, depth, RowsInPlace<R>(a, a_row), b);
+    sum_outer_products(sums, depth, RowsInPlace<R>(a_at, a.row), b);
   }
   store_columns(add, sums, to, columns);
 }
@@ -228,12 +229,12 @@ void panel_product(bool add, Index rows, Index depth, const Factor& a, const flo
                    Index columns) {
   static_assert(kTileVectors == 2);
   constexpr Index kFar = 8192; // floats: 32 KiB, a first-level cache
-  const bool far_rows = a.row != 0 && rows * depth > kFar;
+  const bool far_rows = !a.packed && rows * depth > kFar;
   const float* at = a.at;
   for (Index i = 0; i < rows; i += kTileRows) {
     with_row_count(least(kTileRows, rows - i), [&]<int R>() {
-      columns > kLanes ? tile_product<R, 2>(add, depth, at, a.row, panel, c + i * c_row, c_row, columns, far_rows)
-                       : tile_product<R, 1>(add, depth, at, a.row, panel, c + i * c_row, c_row, columns, far_rows);
+      columns > kLanes ? tile_product<R, 2>(add, depth, a, at, panel, c + i * c_row, c_row, columns, far_rows)
+                       : tile_product<R, 1>(add, depth, a, at, panel, c + i * c_row, c_row, columns, far_rows);
     });
     at += a.tile;
   }

@@ -19,13 +19,14 @@ void pack_tiles(const Operand& operand, const std::byte* from, Index rows, Index
 struct Factor {
   const float* at;
   Index tile; ///< floats from one tile of kTileRows rows to the next
-  Index row;  ///< 0: packed tiles
+  Index row;  ///< of rows where they lie
+  bool packed;
 };
 ATTNPROF_INLINE Factor factor_of_rows(const float* a, Index row) {
-  return {a, kTileRows * row, row};
+  return {a, kTileRows * row, row, false};
 }
 ATTNPROF_INLINE Factor factor_of_tiles(const float* packed, Index columns) {
-  return {packed, kTileRows * columns, 0};
+  return {packed, kTileRows * columns, 0, true};
 }
 
 /// What a register tile reads of its left factor, packed (or RowsInPlace): value(i) of row i, column by column.
