@@ -102,10 +102,10 @@ bool LinuxHostProbe::spin_independent(std::int64_t operations) {
 
 namespace {
 
-/// Operations a second of the best of several short loops: one that the system interrupted says nothing.
+/// Operations a second of the better of two short loops: one that the system interrupted says nothing.
 template <class Spin>
 std::optional<double> best_rate(Clock& clock, std::int64_t operations, Spin&& spin) {
-  constexpr int kLoops = 4;
+  constexpr int kLoops = 2;
   std::optional<double> best;
   for (int i = 0; i < kLoops; ++i) {
     const std::int64_t begin = clock.now_ns();
@@ -120,8 +120,8 @@ std::optional<double> best_rate(Clock& clock, std::int64_t operations, Spin&& sp
 } // namespace
 
 CoreReading measure_core(Clock& clock, HostProbe& host) {
-  constexpr std::int64_t kChained = 64 * 80;
-  constexpr std::int64_t kIndependent = 64 * 160;
+  constexpr std::int64_t kChained = 64 * 160;
+  constexpr std::int64_t kIndependent = 64 * 320;
   // The clock may rise between the two kinds of loops; four chains cannot do more than this.
   constexpr double kMostRate = 4.0;
   CoreReading out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace attnprof::profilers {
 
@@ -35,21 +36,23 @@ std::optional<StopReason> StoppingRule::after(std::span<const double> samples_s,
   if (!criteria_.repetitions && count >= criteria_.min_samples && timed_s >= criteria_.min_time_s)
     if (const auto reason = when_quiet(samples_s))
       return reason;
-  if (elapsed_s >= criteria_.timeout_s && !interval_in_reach(count, timed_s, elapsed_s))
+  if (elapsed_s >= criteria_.timeout_s && !interval_in_reach(samples_s, timed_s, elapsed_s))
     return StopReason::kTimeout;
   if (count >= criteria_.max_samples)
     return StopReason::kSampleCap;
   return std::nullopt;
 }
 
-bool StoppingRule::interval_in_reach(std::int64_t count, double timed_s, double elapsed_s) const {
+bool StoppingRule::interval_in_reach(std::span<const double> samples_s, double timed_s, double elapsed_s) const {
   constexpr double kPatience = 3;
-  const auto missing = static_cast<std::int64_t>(kMinIntervalSamples) - count;
+  constexpr double kShort = 0.2; // of the timeout: the missing samples if nothing held them up
   const bool wanted = !criteria_.repetitions && criteria_.min_samples >= static_cast<std::int64_t>(kMinIntervalSamples);
-  if (!wanted || missing <= 0 || count == 0)
+  if (!wanted || samples_s.empty() || samples_s.size() >= kMinIntervalSamples ||
+      elapsed_s >= kPatience * criteria_.timeout_s)
     return false;
-  const double needed_s = static_cast<double>(missing) * timed_s / static_cast<double>(count);
-  return elapsed_s + needed_s <= kPatience * criteria_.timeout_s;
+  const double sum_s = std::accumulate(samples_s.begin(), samples_s.end(), 0.0);
+  const double fastest = *std::min_element(samples_s.begin(), samples_s.end()) / sum_s;
+  return static_cast<double>(kMinIntervalSamples - samples_s.size()) * fastest * timed_s < kShort * criteria_.timeout_s;
 }
 
 std::optional<StopReason> StoppingRule::when_quiet(std::span<const double> samples_s) {

@@ -30,7 +30,8 @@ struct StopCriteria {
   /// Half-width of the median's 95 % interval relative to the median; absent: stop on the minimum time alone.
   std::optional<double> max_noise = 0.02;
   /// Most wall time of warm-up and sampling, cache flushes included. A busy machine may hold up short samples for so long
-  /// that too few are there for an interval: up to three times as long is spent where that is enough to get them.
+  /// that too few are there for an interval: up to three times as long is spent where the fastest of them says that the
+  /// missing ones need little.
   double timeout_s = 5;
   std::int64_t min_samples = 10;
   std::int64_t max_samples = 100'000;
@@ -50,7 +51,7 @@ class StoppingRule {
 
  private:
   std::optional<StopReason> when_quiet(std::span<const double> samples_s);
-  [[nodiscard]] bool interval_in_reach(std::int64_t count, double timed_s, double elapsed_s) const;
+  [[nodiscard]] bool interval_in_reach(std::span<const double> samples_s, double timed_s, double elapsed_s) const;
 
   StopCriteria criteria_;
   std::int64_t next_interval_ = 0;

@@ -57,12 +57,13 @@ TEST_CASE("the stopping rule") {
   SECTION("waits past the timeout for the five samples of an interval, where they are in reach") {
     criteria.timeout_s = 1;
     StoppingRule rule(criteria);
-    const std::vector<double> held_up(4, 0.3);
-    CHECK_FALSE(rule.after(std::span(held_up).first(1), 0.3, 1.2));
-    CHECK_FALSE(rule.after(held_up, 1.2, 2.6));
-    CHECK(*rule.after(held_up, 1.2, 2.8) == StopReason::kTimeout); // a fifth would end past three timeouts
-    CHECK(*rule.after(Samples(5, 0.3), 1.5, 1.6) == StopReason::kTimeout);
-    CHECK(*rule.after(Samples(1, 0.7), 0.7, 1.1) == StopReason::kTimeout); // four more take 2.8 s
+    const Samples held_up{0.3, 0.02, 0.6, 0.25};
+    CHECK_FALSE(rule.after(std::span(held_up).first(2), 0.32, 1.2));
+    CHECK_FALSE(rule.after(held_up, 1.17, 2.9));
+    CHECK(*rule.after(held_up, 1.17, 3.1) == StopReason::kTimeout);
+    CHECK(*rule.after(Samples(5, 0.3), 1.5, 1.6) == StopReason::kTimeout);  // there are five
+    CHECK(*rule.after(Samples(3, 0.3), 0.9, 1.1) == StopReason::kTimeout);  // the body itself is slow
+    CHECK(*rule.after(Samples(4, 1e-3), 1.0, 1.1) == StopReason::kTimeout); // and repeated in each sample
     criteria.repetitions = 3;
     StoppingRule exact(criteria);
     CHECK(*exact.after(Samples(2, 0.1), 0.2, 1.2) == StopReason::kTimeout);
