@@ -126,10 +126,6 @@ void append_range(const ParamSpec& spec, std::string_view item, Axis& axis) {
 
 } // namespace
 
-bool names_workload(std::string_view name) {
-  return std::find(kWorkloadNames.begin(), kWorkloadNames.end(), name) != kWorkloadNames.end();
-}
-
 char list_separator(const ParamSpec& spec) {
   return spec.name == "skip" ? ';' : ',';
 }

@@ -3,7 +3,6 @@
 
 #include "operators/core/param.hpp"
 
-#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -20,10 +19,6 @@ struct Axis {
   std::vector<operators::Value> values;
   friend bool operator==(const Axis&, const Axis&) = default;
 };
-
-/// The parameters that choose a workload: they decide which others apply.
-inline constexpr std::array<std::string_view, 3> kWorkloadNames = {"model", "layout", "variant"};
-bool names_workload(std::string_view name);
 
 /// ';' for --skip, whose single values hold commas themselves (3,5,7,9 is one value); ',' for everything else.
 char list_separator(const operators::ParamSpec& spec);

@@ -39,7 +39,7 @@ std::optional<operators::Graph> launches_of(const Config& resolved) {
 Config without_derived(const Config& resolved, const std::string& knob) {
   Config out = resolved;
   for (const auto& [name, value] : resolved.values()) {
-    if (name == knob || names_workload(name)) {
+    if (name == knob || operators::names_workload(name)) {
       continue;
     }
     Config fewer = out;

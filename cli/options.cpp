@@ -124,9 +124,8 @@ PlanRequest plan_request(const Arguments& arguments) {
 }
 
 bool chooses_workload(const PlanRequest& request) {
-  return !request.ids.empty() || std::any_of(request.axes.begin(), request.axes.end(), [](const Axis& axis) {
-    return axis.name == "model" || axis.name == "layout" || axis.name == "variant";
-  });
+  return !request.ids.empty() || std::any_of(request.axes.begin(), request.axes.end(),
+                                             [](const Axis& axis) { return operators::names_workload(axis.name); });
 }
 
 std::string_view name_of(CounterUse use) {

@@ -29,7 +29,7 @@ const Axis* find_axis(const std::vector<Axis>& axes, std::string_view name) {
 
 std::string label_of(const Config& workload) {
   std::vector<std::string> parts;
-  for (const std::string_view name : kWorkloadNames) {
+  for (const std::string_view name : operators::kWorkloadNames) {
     if (workload.has(name)) {
       parts.push_back(fmt::format("--{} {}", name, workload.text(name)));
     }
@@ -114,7 +114,7 @@ class Planner {
   void collect_workloads() {
     if (!request_.ids.empty()) {
       for (const Axis& axis : request_.axes) {
-        if (names_workload(axis.name)) {
+        if (operators::names_workload(axis.name)) {
           throw Error(ErrorKind::kUsage,
                       fmt::format("--{} cannot be given with a case id, which names its workload itself", axis.name));
         }
@@ -165,7 +165,7 @@ class Planner {
   std::vector<const Axis*> axes_for(const Workload& workload) const {
     std::vector<const Axis*> axes;
     for (const ParamSpec& spec : operators::all_params()) {
-      const Axis* axis = names_workload(spec.name) ? nullptr : axis_of(spec.name, !workload.from_id);
+      const Axis* axis = operators::names_workload(spec.name) ? nullptr : axis_of(spec.name, !workload.from_id);
       if (axis != nullptr && operators::takes_param(workload.base, spec.name)) {
         axes.push_back(axis);
       }

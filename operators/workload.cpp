@@ -104,6 +104,10 @@ bool model_takes(const ModelDescriptor& model, std::string_view name) {
 
 } // namespace
 
+bool names_workload(std::string_view name) {
+  return std::find(kWorkloadNames.begin(), kWorkloadNames.end(), name) != kWorkloadNames.end();
+}
+
 bool is_of_run(std::string_view name) {
   return name == "plan" || name == "device" || name == "threads";
 }

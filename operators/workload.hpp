@@ -1,12 +1,18 @@
 #pragma once
 #include "operators/core/registry.hpp"
 
+#include <array>
+
 namespace attnprof::operators {
 
 /// All parameters of all workloads in printing order: the shared ones, then those that single descriptors add.
 const std::vector<ParamSpec>& all_params();
 /// Throws Error(kUsage) that names the nearest flag.
 const ParamSpec& find_param(std::string_view name);
+
+/// The parameters that choose a workload: they decide which others apply.
+inline constexpr std::array<std::string_view, 3> kWorkloadNames = {"model", "layout", "variant"};
+bool names_workload(std::string_view name);
 
 /// Whether a parameter says how and where a workload runs and nothing of what it is, so that no other value follows
 /// from it: plan, device, threads.

@@ -105,14 +105,10 @@ std::set<std::string, std::less<>> varying_params(const std::vector<Record>& rec
   return out;
 }
 
-bool is_workload(const ParamSpec& param) {
-  return param.name == "model" || param.name == "layout" || param.name == "variant";
-}
-
 std::string workload_name(const Record& record) {
   std::vector<const ParamSpec*> params;
   for (const ParamSpec& param : operators::all_params()) {
-    if (is_workload(param)) {
+    if (operators::names_workload(param.name)) {
       params.push_back(&param);
     }
   }
@@ -126,7 +122,7 @@ std::vector<std::string> telling_params(const std::vector<Record>& records) {
   const auto varying = varying_params(records);
   std::vector<const ParamSpec*> params;
   for (const ParamSpec& param : operators::all_params()) {
-    if (varying.contains(param.name) || is_workload(param)) {
+    if (varying.contains(param.name) || operators::names_workload(param.name)) {
       params.push_back(&param);
     }
   }
@@ -141,10 +137,10 @@ std::vector<std::string> telling_params(const std::vector<Record>& records) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < params.size(); ++i) {
     // The workload is always told: a name such as "seq_len=196" alone would not say of what.
-    const bool is_told =
-        is_workload(*params[i]) && std::any_of(values[i].begin(), values[i].end(), [](const operators::Value* value) {
-          return !std::holds_alternative<std::monostate>(*value);
-        });
+    const bool is_told = operators::names_workload(params[i]->name) &&
+                         std::any_of(values[i].begin(), values[i].end(), [](const operators::Value* value) {
+                           return !std::holds_alternative<std::monostate>(*value);
+                         });
     if ((varying.contains(params[i]->name) && split(values[i], group_of)) || is_told) {
       out.push_back(params[i]->name);
     }

@@ -32,8 +32,7 @@ Json json_of(const operators::ParamSpec& spec) {
 Json params_of(const operators::Config& config) {
   Json out = Json::array();
   for (const operators::ParamSpec& spec : operators::all_params()) {
-    const bool names_workload = spec.name == "model" || spec.name == "layout" || spec.name == "variant";
-    if (!names_workload && operators::takes_param(config, spec.name)) {
+    if (!operators::names_workload(spec.name) && operators::takes_param(config, spec.name)) {
       out.push_back(json_of(spec));
     }
   }
